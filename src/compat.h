@@ -1,0 +1,49 @@
+/*
+ * compat.h
+ *		Every difference between the PostgreSQL majors we build on.
+ */
+#ifndef ACDAT_COMPAT_H
+#define ACDAT_COMPAT_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "replication/logical.h"
+#include "replication/output_plugin.h"
+#include "replication/reorderbuffer.h"
+
+#if PG_VERSION_NUM < 150000
+#error "acdat_decoder needs PostgreSQL 15 or later"
+#endif
+
+/* varlena macros have had a header of their own since 16 */
+#if PG_VERSION_NUM >= 160000
+#include "varatt.h"
+#endif
+
+/* declared by the server since 16 */
+#if PG_VERSION_NUM < 160000
+extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
+#endif
+
+/* tuples of a change: bare since 17, before in a buffer with a header */
+#if PG_VERSION_NUM >= 170000
+#define ACDAT_NEW_TUPLE(change) ((change)->data.tp.newtuple)
+#define ACDAT_OLD_TUPLE(change) ((change)->data.tp.oldtuple)
+#else
+#define ACDAT_NEW_TUPLE(change) \
+	((change)->data.tp.newtuple ? &(change)->data.tp.newtuple->tuple : NULL)
+#define ACDAT_OLD_TUPLE(change) \
+	((change)->data.tp.oldtuple ? &(change)->data.tp.oldtuple->tuple : NULL)
+#endif
+
+/* 15 leaves keepalives during long transactions to the plugin */
+#define ACDAT_KEEPALIVE_NEEDED (PG_VERSION_NUM < 160000)
+
+#if PG_VERSION_NUM >= 190000
+#define ACDAT_COMMIT_TIME(txn) ((txn)->commit_time)
+#else
+#define ACDAT_COMMIT_TIME(txn) ((txn)->xact_time.commit_time)
+#endif
+
+#endif							/* ACDAT_COMPAT_H */
