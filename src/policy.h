@@ -27,6 +27,7 @@
 #include "access/attnum.h"
 #include "datatype/timestamp.h"
 #include "utils/rel.h"
+#include "utils/snapshot.h"
 
 #include "acd.h"
 
