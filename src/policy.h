@@ -26,6 +26,7 @@
 
 #include "access/attnum.h"
 #include "datatype/timestamp.h"
+#include "nodes/bitmapset.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
@@ -165,6 +166,13 @@ typedef struct AcdatDecision
 	bool		conflict;		/* two different rules met: withheld (ACDAT_DROP) */
 	bool		inherited;		/* the rule names an ancestor */
 	bool		key;			/* in the replica identity or a unique index */
+
+	/*
+	 * Of a generated column without a rule of its own: the redacted columns
+	 * it is computed from, as attribute numbers.  It shows their content in a
+	 * form that no term need match, lower(name) say.
+	 */
+	Bitmapset  *sources;
 } AcdatDecision;
 
 /*
@@ -197,5 +205,12 @@ extern AcdatPolicy *acdat_read_policy(Oid published, const char *policy, Snapsho
  * ERRCODE_DATA_CORRUPTED unless whole.
  */
 extern char *acdat_read_artifact(Oid published, const AcdatMachineRef *ref, Snapshot snapshot);
+
+/*
+ * The policy that a slot, role or the database is bound to, palloc'd, or NULL.
+ * "name" is the slot's or role's name, empty for the database.
+ */
+extern char *acdat_read_binding(Oid published, char kind, const char *name, Oid role,
+								Snapshot snapshot);
 
 #endif							/* ACDAT_POLICY_H */

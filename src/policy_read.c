@@ -1,0 +1,322 @@
+/*
+ * policy_read.c
+ *		Published policies out of acdat.published, under any snapshot.
+ *
+ * Runs in ordinary backends and inside logical decoding.  There only index
+ * scans of user catalog tables are allowed, and nothing may touch a system
+ * cache between the begin and the end of a scan (systable_endscan resets
+ * state that an inner scan would share), so the callbacks below copy bytes
+ * and do nothing else.
+ */
+#include "postgres.h"
+
+#include "access/genam.h"
+#include "access/table.h"
+#include "catalog/dependency.h"
+#include "catalog/namespace.h"
+#include "catalog/pg_class.h"
+#include "commands/extension.h"
+#include "utils/fmgroids.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/snapmgr.h"
+
+#include "compat.h"
+#include "policy.h"
+
+/*
+ * A row of acdat.published; the bytes are in the page and gone after the
+ * callback.  "data" is NULL where the column is not the plain bytes it must
+ * be.
+ */
+typedef struct PublishedRow
+{
+	const char *key;
+	Size		key_size;
+	int32		part;
+	const char *data;
+	Size		data_size;
+} PublishedRow;
+
+typedef void (*row_fn) (void *arg, const PublishedRow *row);
+
+Oid
+acdat_published_oid(void)
+{
+	Oid			namespace = get_namespace_oid(ACDAT_SCHEMA, true);
+	Oid			relid;
+	Oid			extension;
+
+	if (!OidIsValid(namespace))
+		return InvalidOid;
+	relid = get_relname_relid(ACDAT_PUBLISHED, namespace);
+	extension = get_extension_oid(ACDAT_EXTENSION, true);
+	if (!OidIsValid(relid) || !OidIsValid(extension) ||
+		getExtensionOfObject(RelationRelationId, relid) != extension)
+		return InvalidOid;
+	return relid;
+}
+
+/* The primary key's index, which every scan goes through. */
+static Relation
+open_published_index(Relation published)
+{
+	(void) RelationGetIndexList(published); /* makes rd_pkindex valid */
+	if (!OidIsValid(published->rd_pkindex))
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("table %s.%s has no primary key", ACDAT_SCHEMA, ACDAT_PUBLISHED)));
+	return index_open(published->rd_pkindex, AccessShareLock);
+}
+
+/* Bytes of a bytea column as they stand in the page, NULL if not plain. */
+static const char *
+plain_bytes(HeapTuple tuple, int attnum, TupleDesc desc, Size *size)
+{
+	bool		isnull;
+	Datum		datum = heap_getattr(tuple, attnum, desc, &isnull);
+	struct varlena *bytes = (struct varlena *) DatumGetPointer(datum);
+
+	*size = 0;
+	if (isnull || VARATT_IS_EXTERNAL(bytes) || VARATT_IS_COMPRESSED(bytes))
+		return NULL;
+	*size = VARSIZE_ANY_EXHDR(bytes);
+	return VARDATA_ANY(bytes);
+}
+
+/*
+ * Call fn for the rows of a kind, and of a key unless that is NULL, in order
+ * of key and part.
+ */
+static void
+scan_published(Oid published_oid, char kind, bytea *key, Snapshot snapshot,
+			   row_fn fn, void *arg)
+{
+	Relation	published = table_open(published_oid, AccessShareLock);
+	Relation	index = open_published_index(published);
+	TupleDesc	desc = RelationGetDescr(published);
+	SysScanDesc scan;
+	ScanKeyData keys[2];
+	HeapTuple	tuple;
+
+	ScanKeyInit(&keys[0], Anum_published_kind, BTEqualStrategyNumber, F_CHAREQ,
+				CharGetDatum(kind));
+	if (key != NULL)
+		ScanKeyInit(&keys[1], Anum_published_key, BTEqualStrategyNumber, F_BYTEAEQ,
+					PointerGetDatum(key));
+	scan = systable_beginscan_ordered(published, index, snapshot, key ? 2 : 1, keys);
+	while (HeapTupleIsValid(tuple = systable_getnext_ordered(scan, ForwardScanDirection)))
+	{
+		PublishedRow row;
+		bool		isnull;
+
+		row.key = plain_bytes(tuple, Anum_published_key, desc, &row.key_size);
+		row.part = DatumGetInt32(heap_getattr(tuple, Anum_published_part, desc, &isnull));
+		row.data = plain_bytes(tuple, Anum_published_data, desc, &row.data_size);
+		fn(arg, &row);
+	}
+	systable_endscan_ordered(scan);
+	index_close(index, AccessShareLock);
+	table_close(published, AccessShareLock);
+}
+
+static bytea *
+make_bytea(const void *data, Size size)
+{
+	bytea	   *result = palloc(VARHDRSZ + size);
+
+	SET_VARSIZE(result, VARHDRSZ + size);
+	memcpy(VARDATA(result), data, size);
+	return result;
+}
+
+/* ---- chunked values ---- */
+
+typedef struct Chunks
+{
+	char	   *buffer;
+	Size		size;			/* bytes expected in all */
+	Size		filled;
+	int32		next_part;
+	bool		sound;			/* so far */
+} Chunks;
+
+static void
+add_chunk(void *arg, const PublishedRow *row)
+{
+	Chunks	   *chunks = arg;
+
+	if (!chunks->sound || row->data == NULL || row->part != chunks->next_part ||
+		row->data_size > chunks->size - chunks->filled)
+	{
+		chunks->sound = false;
+		return;
+	}
+	memcpy(chunks->buffer + chunks->filled, row->data, row->data_size);
+	chunks->filled += row->data_size;
+	chunks->next_part++;
+}
+
+/* All parts under a kind and key, joined; NULL unless they come to "size" bytes. */
+static char *
+read_chunks(Oid published, char kind, bytea *key, int64 size, Snapshot snapshot)
+{
+	Chunks		chunks = {NULL, (Size) size, 0, 0, true};
+
+	if (size <= 0 || size > (int64) MaxAllocSize)
+		return NULL;
+	chunks.buffer = palloc(size);
+	scan_published(published, kind, key, snapshot, add_chunk, &chunks);
+	if (chunks.sound && chunks.filled == chunks.size)
+		return chunks.buffer;
+	pfree(chunks.buffer);
+	return NULL;
+}
+
+/* ---- headers, bodies, artifacts ---- */
+
+typedef struct HeaderRow
+{
+	bool		found;
+	Size		size;
+	char		data[ACDAT_HEADER_BYTES];
+} HeaderRow;
+
+static void
+take_header(void *arg, const PublishedRow *row)
+{
+	HeaderRow  *header = arg;
+
+	header->found = true;
+	header->size = row->data_size;
+	if (row->data != NULL && row->data_size == ACDAT_HEADER_BYTES)
+		memcpy(header->data, row->data, ACDAT_HEADER_BYTES);
+	else
+		header->size = 0;
+}
+
+bool
+acdat_read_header(Oid published, const char *policy, Snapshot snapshot,
+				  AcdatHeader *header)
+{
+	bytea	   *key = make_bytea(policy, strlen(policy));
+	HeaderRow	row = {0};
+
+	scan_published(published, ACDAT_KIND_HEADER, key, snapshot, take_header, &row);
+	pfree(key);
+	if (!row.found)
+		return false;
+	acdat_header_parse(row.data, row.size, header);
+	return true;
+}
+
+AcdatPolicy *
+acdat_read_policy(Oid published, const char *policy, Snapshot snapshot,
+				  const AcdatHeader *header)
+{
+	bytea	   *key = acdat_body_key(policy, header->generation);
+	char	   *body = read_chunks(published, ACDAT_KIND_BODY, key, header->body_size, snapshot);
+	uint8		digest[ACD_DIGEST_LEN];
+	AcdatPolicy *result;
+
+	pfree(key);
+	if (body != NULL)
+		acdat_sha256(body, header->body_size, digest);
+	if (body == NULL || memcmp(digest, header->body_digest, ACD_DIGEST_LEN) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("published form of policy \"%s\" is corrupt", policy),
+				 errdetail("Generation %lld is incomplete or was changed.",
+						   (long long) header->generation),
+				 errhint("Publish the policy again.")));
+	result = acdat_policy_parse(body, header->body_size);
+	pfree(body);
+	return result;
+}
+
+char *
+acdat_read_artifact(Oid published, const AcdatMachineRef *ref, Snapshot snapshot)
+{
+	bytea	   *key = make_bytea(ref->digest, ACD_DIGEST_LEN);
+	char	   *artifact = read_chunks(published, ACDAT_KIND_MACHINE, key, ref->size, snapshot);
+
+	pfree(key);
+	if (artifact == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("published machine of dictionary \"%s\" is corrupt", ref->dictionary),
+				 errdetail("Some of its chunks are missing or were changed."),
+				 errhint("Publish the policy again after removing the rows of kind \"%c\" from %s.%s.",
+						 ACDAT_KIND_MACHINE, ACDAT_SCHEMA, ACDAT_PUBLISHED)));
+	return artifact;
+}
+
+/* ---- bindings ---- */
+
+typedef struct BindingSearch
+{
+	const char *name;
+	Oid			role;			/* or InvalidOid */
+	MemoryContext context;
+	char	   *by_name;		/* data of the row, in context */
+	Size		by_name_size;
+	char	   *by_role;
+	Size		by_role_size;
+	bool		damaged;
+} BindingSearch;
+
+static void
+consider_binding(void *arg, const PublishedRow *row)
+{
+	BindingSearch *search = arg;
+	uint32		role;
+
+	if (row->key == NULL || row->data == NULL || row->data_size <= sizeof(role))
+	{
+		search->damaged = true;
+		return;
+	}
+	if (row->key_size == strlen(search->name) &&
+		memcmp(row->key, search->name, row->key_size) == 0)
+	{
+		search->by_name = MemoryContextAlloc(search->context, row->data_size);
+		search->by_name_size = row->data_size;
+		memcpy(search->by_name, row->data, row->data_size);
+		return;
+	}
+	role = (uint32) (uint8) row->data[0] | (uint32) (uint8) row->data[1] << 8 |
+		(uint32) (uint8) row->data[2] << 16 | (uint32) (uint8) row->data[3] << 24;
+	if (OidIsValid(search->role) && role == search->role)
+	{
+		search->by_role = MemoryContextAlloc(search->context, row->data_size);
+		search->by_role_size = row->data_size;
+		memcpy(search->by_role, row->data, row->data_size);
+	}
+}
+
+/*
+ * A role is found by its name first, as oids change with dump and restore,
+ * then by its oid, so that a renamed one does not get away.
+ */
+char *
+acdat_read_binding(Oid published, char kind, const char *name, Oid role, Snapshot snapshot)
+{
+	BindingSearch search = {0};
+	Oid			ignored;
+
+	search.name = name;
+	search.role = kind == ACDAT_KIND_ROLE ? role : InvalidOid;
+	search.context = CurrentMemoryContext;
+	scan_published(published, kind, NULL, snapshot, consider_binding, &search);
+	if (search.damaged)
+		ereport(ERROR,
+				(errcode(ERRCODE_DATA_CORRUPTED),
+				 errmsg("a binding in %s.%s is corrupt", ACDAT_SCHEMA, ACDAT_PUBLISHED)));
+	if (search.by_name != NULL)
+		return acdat_binding_parse(search.by_name, search.by_name_size, &ignored);
+	if (search.by_role != NULL)
+		return acdat_binding_parse(search.by_role, search.by_role_size, &ignored);
+	return NULL;
+}
