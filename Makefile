@@ -130,7 +130,7 @@ help:
 # A throwaway server that shows what the extension does.  DICT and ROWS make
 # it do so with a dictionary of yours over generated rows.
 demo:
-	@DICT='$(DICT)' ROWS='$(ROWS)' scripts/demo
+	@exec env DICT='$(DICT)' ROWS='$(ROWS)' scripts/demo
 
 # Every test, on the PostgreSQL of PG_CONFIG; nothing of it is changed.  (PGXS
 # has a "check" too, which only says that it is not supported.)
