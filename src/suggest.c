@@ -5,7 +5,7 @@
 #include "postgres.h"
 
 #include "lib/stringinfo.h"
-#include "utils/builtins.h"
+#include "utils/varlena.h"
 
 #include "suggest.h"
 
