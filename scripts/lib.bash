@@ -7,6 +7,7 @@
 # shellcheck shell=bash
 # shellcheck disable=SC2034  # some variables are for the scripts that source this
 
+umask 022		# what root makes here, the unprivileged user must read
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd -P)
 work=				# the work directory, once there is one
 server_running=
