@@ -86,10 +86,14 @@ all: all-program
 install: install-program
 uninstall: uninstall-program
 clean: clean-program
+# It finds libpq where this PostgreSQL has it, if configure wanted that.
+comma = ,
+PROGRAM_VARIABLES = ACDAT_VERSION='$(ACDAT_VERSION)' \
+	LDFLAGS='$(if $(filter yes,$(enable_rpath)),-Wl$(comma)-rpath$(comma)$(libdir))'
 all-program: $(CORE_OBJS)
-	$(MAKE) -C $(PROGRAM_DIR) all ACDAT_VERSION='$(ACDAT_VERSION)'
+	$(MAKE) -C $(PROGRAM_DIR) all $(PROGRAM_VARIABLES)
 install-program: all-program
-	$(MAKE) -C $(PROGRAM_DIR) install ACDAT_VERSION='$(ACDAT_VERSION)'
+	$(MAKE) -C $(PROGRAM_DIR) install $(PROGRAM_VARIABLES)
 uninstall-program clean-program:
 	$(MAKE) -C $(PROGRAM_DIR) $(@:-program=)
 endif
