@@ -146,11 +146,13 @@ typedef struct acd_machine
 	const unsigned char *replacements;
 	const unsigned char *long_states;	/* reversed long terms, or NULL */
 	const unsigned char *long_depths;
+	const unsigned char *long_terms;
 	uint64_t	replacements_size;
 	uint32_t	nstates;
 	uint32_t	nslots;
 	uint32_t	nterms;
 	uint32_t	nlong_slots;
+	uint32_t	nlong_terms;
 	uint32_t	min_len;
 	uint32_t	max_len;
 } acd_machine;
@@ -232,8 +234,9 @@ typedef struct acd_scan
 	const uint8_t *boundaries;
 
 	/*
-	 * Scratch for the leftmost kinds where terms are long; used only once
-	 * something has matched.  NULL: acd_libc_allocator.
+	 * Scratch: for the leftmost kinds where terms are long, for cover where
+	 * many spans wait for a long term; used only once something has matched.
+	 * NULL: acd_libc_allocator.
 	 */
 	const acd_allocator *allocator;
 
@@ -305,7 +308,7 @@ typedef struct acd_seam_problem
 	acd_seam	seam;
 	uint32_t	machine;		/* index of the machine whose replacement it is */
 	uint32_t	term;			/* its term there */
-	uint32_t	other_machine;	/* the term it collides with */
+	uint32_t	other_machine;	/* the term it collides with; if empty, itself */
 	uint32_t	other_term;
 } acd_seam_problem;
 
