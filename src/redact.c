@@ -1,0 +1,314 @@
+/*
+ * redact.c
+ *		Published policies outside the stream: acdat.redact, machine_of.
+ *
+ * A backend keeps the last few policies it used with their machines open,
+ * and finds out whether one is still current by its header alone.  Within
+ * one snapshot not even that is read again.
+ */
+#include "postgres.h"
+
+#include "catalog/pg_class.h"
+#include "catalog/pg_type.h"
+#include "executor/spi.h"
+#include "miscadmin.h"
+#include "utils/acl.h"
+#include "utils/builtins.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+
+#include "policy.h"
+#include "sql.h"
+
+PG_FUNCTION_INFO_V1(acdat_redact);
+PG_FUNCTION_INFO_V1(acdat_machine_of);
+
+#define KEPT_POLICIES	4
+#define KEPT_XIDS		32		/* of a snapshot that is recognised again */
+
+/* A published policy with its machines, in a context of its own. */
+typedef struct OpenPolicy
+{
+	MemoryContext context;		/* NULL if unused */
+	uint64		serial;			/* changes whenever the struct is filled anew */
+	char	   *name;
+	AcdatHeader header;
+	AcdatPolicy *policy;
+	const acd_machine **machines;
+} OpenPolicy;
+
+static OpenPolicy kept[KEPT_POLICIES];
+static uint64 last_serial = 0;
+static int	next_victim = 0;
+
+/* What a call site remembers. */
+typedef struct CallSite
+{
+	Oid			published;
+	OpenPolicy *open;			/* valid while its serial is this */
+	uint64		serial;
+	bool		snapshot_known;
+	SnapshotData snapshot;		/* identity only */
+	TransactionId xids[KEPT_XIDS];
+	bytea	   *machine;		/* of machine_of, for "machine_serial" */
+	uint64		machine_serial;
+} CallSite;
+
+/* ---- policies kept open ---- */
+
+static Oid
+require_published(void)
+{
+	Oid			published = acdat_published_oid();
+
+	if (!OidIsValid(published))
+		ereport(ERROR,
+				(errcode(ERRCODE_UNDEFINED_TABLE),
+				 errmsg("table %s.%s of extension %s does not exist",
+						ACDAT_SCHEMA, ACDAT_PUBLISHED, ACDAT_EXTENSION)));
+	return published;
+}
+
+pg_attribute_noreturn() static void
+not_published(Oid published, const char *name)
+{
+	char	   *hint = "Publish it with acdat.publish.";
+
+	/* names only to those who could read them anyway */
+	if (pg_class_aclcheck(published, GetUserId(), ACL_SELECT) == ACLCHECK_OK &&
+		SPI_connect() == SPI_OK_CONNECT)
+	{
+		const char **names;
+
+		if (SPI_execute("SELECT pg_catalog.convert_from(key, pg_catalog.getdatabaseencoding()) "
+						"FROM acdat.published WHERE kind OPERATOR(pg_catalog.=) 'p' ORDER BY 1",
+						true, 0) == SPI_OK_SELECT)
+		{
+			names = palloc((SPI_processed + 1) * sizeof(char *));
+			for (uint64 i = 0; i < SPI_processed; i++)
+				names[i] = SPI_getvalue(SPI_tuptable->vals[i], SPI_tuptable->tupdesc, 1);
+			hint = acdat_near_hint("published policies", name, names, (int) SPI_processed);
+		}
+	}
+	ereport(ERROR,
+			(errcode(ERRCODE_UNDEFINED_OBJECT),
+			 errmsg("policy \"%s\" is not published", name),
+			 errhint("%s", hint)));
+}
+
+static void
+open_machine(OpenPolicy *open, int i, Oid published, Snapshot snapshot)
+{
+	const AcdatMachineRef *ref = &open->policy->machines[i];
+	char	   *artifact = acdat_read_artifact(published, ref, snapshot);
+	acd_machine *machine = palloc(sizeof(acd_machine));
+	acd_status	status = acd_machine_open(machine, artifact, ref->size);
+
+	if (status != ACD_OK)
+		acdat_raise(status, psprintf("machine of dictionary \"%s\"", ref->dictionary));
+	open->machines[i] = machine;
+}
+
+/* Fill a struct; it stays unused if anything goes wrong. */
+static void
+fill_policy(OpenPolicy *open, Oid published, const char *name, const AcdatHeader *header,
+			Snapshot snapshot)
+{
+	MemoryContext context;
+	MemoryContext old;
+
+	if (open->context != NULL)
+		MemoryContextDelete(open->context);
+	memset(open, 0, sizeof(OpenPolicy));
+	/* a child of the caller's context until it is complete */
+	context = AllocSetContextCreate(CurrentMemoryContext, "acdat policy", ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(context);
+	open->name = pstrdup(name);
+	open->header = *header;
+	open->policy = acdat_read_policy(published, name, snapshot, header);
+	open->machines = palloc((open->policy->nmachines + 1) * sizeof(acd_machine *));
+	for (int i = 0; i < open->policy->nmachines; i++)
+		open_machine(open, i, published, snapshot);
+	MemoryContextSwitchTo(old);
+	MemoryContextSetParent(context, CacheMemoryContext);
+	open->serial = ++last_serial;
+	open->context = context;
+}
+
+/* The published form of a policy, read anew, in the current context. */
+AcdatPolicy *
+acdat_published_policy(const char *name)
+{
+	Oid			published = require_published();
+	Snapshot	snapshot = GetActiveSnapshot();
+	AcdatHeader header;
+
+	if (!acdat_read_header(published, name, snapshot, &header))
+		not_published(published, name);
+	return acdat_read_policy(published, name, snapshot, &header);
+}
+
+static bool
+same_header(const AcdatHeader *a, const AcdatHeader *b)
+{
+	return a->generation == b->generation && a->body_size == b->body_size &&
+		memcmp(a->body_digest, b->body_digest, ACD_DIGEST_LEN) == 0;
+}
+
+/* The published policy of a name under a snapshot. */
+static OpenPolicy *
+open_policy(Oid published, const char *name, Snapshot snapshot)
+{
+	AcdatHeader header;
+	OpenPolicy *open = NULL;
+
+	if (!acdat_read_header(published, name, snapshot, &header))
+		not_published(published, name);
+	for (int i = 0; i < KEPT_POLICIES && open == NULL; i++)
+	{
+		if (kept[i].context != NULL && strcmp(kept[i].name, name) == 0)
+			open = &kept[i];
+	}
+	if (open != NULL && same_header(&open->header, &header))
+		return open;
+	if (open == NULL)
+	{
+		open = &kept[next_victim];
+		next_victim = (next_victim + 1) % KEPT_POLICIES;
+	}
+	fill_policy(open, published, name, &header, snapshot);
+	return open;
+}
+
+/* ---- call sites ---- */
+
+static bool
+same_snapshot(const CallSite *site, Snapshot snapshot)
+{
+	return site->snapshot_known &&
+		site->snapshot.xmin == snapshot->xmin && site->snapshot.xmax == snapshot->xmax &&
+		site->snapshot.xcnt == snapshot->xcnt && site->snapshot.subxcnt == snapshot->subxcnt &&
+		site->snapshot.curcid == snapshot->curcid &&
+		memcmp(site->xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId)) == 0;
+}
+
+static void
+remember_snapshot(CallSite *site, Snapshot snapshot)
+{
+	site->snapshot_known = snapshot->xcnt <= KEPT_XIDS && !snapshot->takenDuringRecovery;
+	if (!site->snapshot_known)
+		return;
+	site->snapshot = *snapshot;
+	memcpy(site->xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
+}
+
+/* The policy that a call names, and what its call site remembers. */
+static OpenPolicy *
+called_policy(FunctionCallInfo fcinfo, text *name, CallSite **result)
+{
+	CallSite   *site = fcinfo->flinfo->fn_extra;
+	Snapshot	snapshot = GetActiveSnapshot();
+	Size		len = VARSIZE_ANY_EXHDR(name);
+	char	   *cname;
+
+	if (site == NULL)
+	{
+		site = MemoryContextAllocZero(fcinfo->flinfo->fn_mcxt, sizeof(CallSite));
+		site->published = require_published();
+		fcinfo->flinfo->fn_extra = site;
+	}
+	*result = site;
+	if (site->open != NULL && site->open->serial == site->serial &&
+		strlen(site->open->name) == len && memcmp(site->open->name, VARDATA_ANY(name), len) == 0 &&
+		same_snapshot(site, snapshot))
+		return site->open;
+
+	cname = text_to_cstring(name);
+	site->open = NULL;
+	site->open = open_policy(site->published, cname, snapshot);
+	site->serial = site->open->serial;
+	remember_snapshot(site, snapshot);
+	pfree(cname);
+	return site->open;
+}
+
+/* ---- the functions ---- */
+
+/* redact(value, policy) */
+Datum
+acdat_redact(PG_FUNCTION_ARGS)
+{
+	text	   *value = PG_GETARG_TEXT_PP(0);
+	CallSite   *site;
+	OpenPolicy *open = called_policy(fcinfo, PG_GETARG_TEXT_PP(1), &site);
+	acd_allocator allocator = acdat_allocator(CurrentMemoryContext);
+	acd_scan	scan = {0};
+	struct varlena *result;
+
+	scan.machines = open->machines;
+	scan.nmachines = open->policy->nmachines;
+	scan.kind = ACD_COVER;
+	scan.boundaries = acdat_boundaries(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	scan.allocator = &allocator;
+	scan.poll = acdat_poll;
+	result = acdat_replace(&scan, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), false);
+	if (result == NULL)
+		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
+	PG_RETURN_POINTER(result);
+}
+
+/* All machines of a policy in one, as a datum in "context"; NULL if it has none. */
+static bytea *
+join_machines(const OpenPolicy *open, MemoryContext context)
+{
+	acd_allocator allocator = acdat_allocator(context);
+	acd_builder *builder;
+	acd_artifact artifact;
+	acd_status	status = ACD_OK;
+
+	if (open->policy->nmachines == 0)
+		return NULL;
+	if (open->policy->nmachines == 1)
+	{
+		const acd_machine *machine = open->machines[0];
+		bytea	   *copy = MemoryContextAlloc(context, VARHDRSZ + machine->size);
+
+		SET_VARSIZE(copy, VARHDRSZ + machine->size);
+		memcpy(VARDATA(copy), machine->bytes, machine->size);
+		return copy;
+	}
+	builder = acd_builder_create(&allocator);
+	if (builder == NULL)
+		acdat_raise(ACD_ERR_NOMEM, "machine");
+	for (int i = 0; i < open->policy->nmachines && status == ACD_OK; i++)
+		status = acd_builder_add_machine(builder, open->machines[i]);
+	if (status == ACD_OK)
+		status = acd_builder_finish(builder, VARHDRSZ, &artifact);
+	if (status == ACD_OK && artifact.size > MaxAllocSize - VARHDRSZ)
+		status = ACD_ERR_TOO_LARGE;
+	if (status != ACD_OK)
+		acdat_raise(status, "dictionaries of the policy");
+	acd_builder_free(builder);
+	SET_VARSIZE(artifact.block, VARHDRSZ + artifact.size);
+	return artifact.block;
+}
+
+/*
+ * machine_of(policy).  The datum belongs to the call site: it lives as long
+ * as the query, and is the same one for all its rows.
+ */
+Datum
+acdat_machine_of(PG_FUNCTION_ARGS)
+{
+	CallSite   *site;
+	OpenPolicy *open = called_policy(fcinfo, PG_GETARG_TEXT_PP(0), &site);
+
+	if (site->machine == NULL || site->machine_serial != open->serial)
+	{
+		site->machine = join_machines(open, fcinfo->flinfo->fn_mcxt);
+		site->machine_serial = open->serial;
+	}
+	if (site->machine == NULL)
+		PG_RETURN_NULL();
+	PG_RETURN_BYTEA_P(site->machine);
+}

@@ -1,0 +1,63 @@
+/*
+ * sql.h
+ *		What the files behind the SQL functions share.
+ */
+#ifndef ACDAT_SQL_H
+#define ACDAT_SQL_H
+
+#include "postgres.h"
+
+#include "fmgr.h"
+#include "utils/varlena.h"
+
+#include "acdat.h"
+#include "compat.h"
+
+/* ---- machine.c ---- */
+
+/* What is known of a machine's patterns and replacements as text. */
+typedef enum AcdatTextState
+{
+	ACDAT_TEXT_UNKNOWN,
+	ACDAT_TEXT_CLEAN,			/* all valid in the database encoding */
+	ACDAT_TEXT_FOREIGN			/* some are not: made from bytea, or elsewhere */
+} AcdatTextState;
+
+/* A machine argument, opened once for a call site. */
+typedef struct AcdatMachineArg
+{
+	MemoryContext context;		/* holds the artifact; NULL if unused */
+	bool		on_disk;		/* known by "pointer", else by its digest */
+	struct varatt_external pointer;
+	acd_machine machine;
+	AcdatTextState text;
+} AcdatMachineArg;
+
+extern AcdatMachineArg *acdat_machine_arg(FunctionCallInfo fcinfo, int argno);
+extern AcdatTextState acdat_machine_text(const acd_machine *machine);
+
+/* ---- match.c ---- */
+
+/*
+ * The value with its matches replaced, or NULL where nothing matched.  With
+ * check_text every replacement used must be valid in the database encoding.
+ */
+extern struct varlena *acdat_replace(const acd_scan *scan, const char *data, Size size,
+									 bool check_text);
+extern acd_kind acdat_kind_arg(text *name);
+
+/* ---- suggest.c ---- */
+
+/*
+ * A hint for a misspelt name: those of the names nearest to it, or if none is
+ * near the first few of all.  "what" is their plural noun.
+ */
+extern char *acdat_near_hint(const char *what, const char *wanted,
+							 const char *const *names, int nnames);
+
+/* ---- redact.c ---- */
+
+struct AcdatPolicy;
+extern struct AcdatPolicy *acdat_published_policy(const char *name);
+
+#endif							/* ACDAT_SQL_H */
