@@ -46,4 +46,11 @@ extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
 #define ACDAT_COMMIT_TIME(txn) ((txn)->xact_time.commit_time)
 #endif
 
+/* how the type pg_lsn is printed */
+#if PG_VERSION_NUM >= 190000
+#define ACDAT_LSN_FORMAT "%X/%08X"
+#else
+#define ACDAT_LSN_FORMAT "%X/%X"
+#endif
+
 #endif							/* ACDAT_COMPAT_H */

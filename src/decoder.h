@@ -1,0 +1,312 @@
+/*
+ * decoder.h
+ *		The state of one decoding session, and what passes between its parts.
+ *
+ *	 callbacks (decoder.c) -> relation plan (plan.c) -> cells (cell.c, which
+ *	 redacts) -> format writer (format_*.c) -> OutputPluginWrite
+ *
+ * Redaction knows nothing of formats and formats know nothing of policies:
+ * between them stand rows of cells, a cell being the text form of a value
+ * after everything that had to happen to it.
+ */
+#ifndef ACDAT_DECODER_H
+#define ACDAT_DECODER_H
+
+#include "postgres.h"
+
+#include "miscadmin.h"
+#include "utils/datetime.h"
+#include "utils/hsearch.h"
+
+#include "compat.h"
+#include "options.h"
+#include "policy.h"
+
+/* ---- generations ---- */
+
+/* A policy's generation with its machines open. */
+typedef struct AcdatGeneration
+{
+	MemoryContext context;		/* holds all of it but the machines */
+	AcdatHeader header;
+	AcdatPolicy *policy;
+	int			nmachines;
+	const acd_machine **machines;
+} AcdatGeneration;
+
+/* ---- relation plans ---- */
+
+/* How a column's text form is got from its datum. */
+typedef enum AcdatOutput
+{
+	ACDAT_OUT_FUNCTION,			/* the type's output function */
+	ACDAT_OUT_TEXT,				/* the varlena's bytes are the text */
+	ACDAT_OUT_NAME,
+	ACDAT_OUT_BOOL,
+	ACDAT_OUT_INT2,
+	ACDAT_OUT_INT4,
+	ACDAT_OUT_INT8,
+	ACDAT_OUT_OID
+} AcdatOutput;
+
+/* What "redact" does with the text form. */
+typedef enum AcdatScan
+{
+	ACDAT_SCAN_NONE,			/* the type carries no text */
+	ACDAT_SCAN_REWRITE,			/* terms are replaced */
+	ACDAT_SCAN_WHOLE,			/* with a match, the value is masked whole */
+	ACDAT_SCAN_ALWAYS			/* masked whole without looking */
+} AcdatScan;
+
+/* Escapes in a text form that could hide a term, as a bit set. */
+#define ACDAT_HIDE_BACKSLASH	1
+#define ACDAT_HIDE_QUOTES		2	/* "" */
+#define ACDAT_HIDE_AMPERSAND	4
+#define ACDAT_HIDE_APOSTROPHES	8	/* '' */
+
+/* How a value's length is limited by its type. */
+typedef enum AcdatFit
+{
+	ACDAT_FIT_ANY,
+	ACDAT_FIT_CUT,				/* varchar(n): at most limit characters */
+	ACDAT_FIT_PAD,				/* char(n): exactly limit characters */
+	ACDAT_FIT_NAME				/* name: at most limit bytes */
+} AcdatFit;
+
+typedef struct AcdatColumn
+{
+	AttrNumber	attnum;
+	Oid			typid;
+	int32		typmod;
+	NameData	name;
+	bool		varlena;
+	AcdatAction action;
+	AcdatOutput output;
+	AcdatScan	scan;			/* ACDAT_SCAN_NONE unless action is redact */
+	int			hides;
+	AcdatFit	fit;
+	int			fit_limit;
+	bool		key;			/* redaction must keep values apart */
+	bool		identity;		/* in the replica identity's index */
+	bool		primary;		/* in the primary key */
+	const char *mask;			/* fits the type; in the database encoding */
+	Size		mask_len;
+	const char *mask_out;		/* the same in the output's encoding */
+	Size		mask_out_len;
+	Bitmapset  *sources;		/* see AcdatDecision; here indexes of columns */
+	FmgrInfo	out;
+	int			format_kind;	/* the format's own, see its prepare */
+	const char *name_json;
+	Size		name_json_len;
+	const char *type_json;
+	Size		type_json_len;
+	bool		failed_before;	/* output failed once: guard it from now on */
+	bool		oversize_before;	/* masked for its size once: logged */
+} AcdatColumn;
+
+/* What is cached per relation; see plan.c for its life. */
+typedef struct AcdatPlan
+{
+	Oid			relid;			/* hash key */
+	bool		valid;
+	MemoryContext context;		/* holds what follows */
+	bool		ours;			/* belongs to the extension: never emitted */
+	bool		wanted;			/* passes the table options */
+	char	   *schema;			/* in the database encoding */
+	char	   *table;
+	char		replident;
+	bool		has_identity_index;
+	bool		has_primary_key;
+	int			natts;
+	int			ncolumns;		/* emitted columns */
+	AcdatColumn *columns;
+	bool		has_sources;	/* some column has sources */
+	Datum	   *values;			/* room for a deformed tuple */
+	bool	   *nulls;
+	struct AcdatCell *new_cells;	/* room for the cells of a change */
+	struct AcdatCell *old_cells;
+	const char *table_json;		/* the format's own, see its prepare */
+	Size		table_json_len;
+	const char *pk_json;
+	Size		pk_json_len;
+	Size		fragments_len;	/* bytes of a row's fragments and punctuation */
+	bool		warned;			/* of a missing identity or tuple */
+} AcdatPlan;
+
+/* ---- rows ---- */
+
+typedef enum AcdatCellKind
+{
+	ACDAT_CELL_ABSENT,			/* the column does not appear */
+	ACDAT_CELL_UNCHANGED,		/* TOASTed and not in the change */
+	ACDAT_CELL_NULL,
+	ACDAT_CELL_VALUE
+} AcdatCellKind;
+
+typedef struct AcdatCell
+{
+	AcdatCellKind kind;
+	bool		masked;			/* data is a mask, not of the column's type */
+	bool		matched;		/* a term was found */
+	const char *data;			/* text form, not NUL-terminated */
+	Size		len;			/* bytes */
+	char		small[24];		/* room for short values */
+} AcdatCell;
+
+/* A change as formats see it; rows are NULL where there is none. */
+typedef struct AcdatChange
+{
+	enum ReorderBufferChangeType action;
+	XLogRecPtr	lsn;
+	AcdatPlan  *plan;
+	AcdatCell  *new_row;
+	AcdatCell  *old_row;
+} AcdatChange;
+
+/* A logical message as formats see it: in the output's encoding. */
+typedef struct AcdatMessage
+{
+	bool		transactional;
+	XLogRecPtr	lsn;
+	const char *prefix;
+	Size		prefix_len;
+	const char *content;
+	Size		content_len;
+} AcdatMessage;
+
+/* ---- sessions ---- */
+
+struct AcdatDecoder;
+
+/* A format is a writer behind this table. */
+typedef struct AcdatFormat
+{
+	const char *name;
+
+	/* make the plan's fragments, once per plan, in its context */
+	void		(*prepare) (struct AcdatDecoder *decoder, Relation relation, AcdatPlan *plan);
+	void		(*begin) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn);
+	void		(*commit) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn,
+						   XLogRecPtr commit_lsn);
+	void		(*change) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn,
+						   AcdatChange *change);
+	/* NULL if the format has no truncates */
+	void		(*truncate) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn,
+							 XLogRecPtr lsn, const AcdatPlan *plan);
+	void		(*message) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn,
+							const AcdatMessage *message);
+
+
+	/* can a change with these tuples be emitted?  Warns if not. */
+	bool		(*accepts) (AcdatPlan *plan, enum ReorderBufferChangeType action,
+							bool has_new, bool has_old);
+} AcdatFormat;
+
+extern const AcdatFormat acdat_format_wal2json1;
+extern const AcdatFormat acdat_format_wal2json2;
+
+/* Values that could not be emitted as they are, for the log. */
+typedef struct AcdatCounts
+{
+	uint64		redacted;		/* values with at least one term replaced */
+	uint64		masked;			/* values masked whole because of a match */
+	uint64		oversize;		/* values masked whole because of their size */
+	uint64		failed;			/* values whose output failed */
+	uint64		withheld;		/* columns on which two rules meet */
+} AcdatCounts;
+
+typedef struct AcdatDecoder
+{
+	LogicalDecodingContext *ctx;
+	AcdatOptions options;
+	const AcdatFormat *format;
+	MemoryContext session_context;	/* plans, generations, machines */
+	MemoryContext change_context;	/* reset after each change */
+	int			guc_level;		/* to undo pinned settings, 0 if none */
+	bool		walsender;		/* output leaves unconverted, so as UTF-8 */
+	bool		convert;		/* and the database's encoding is another */
+
+	Oid			published;		/* acdat.published, InvalidOid if absent */
+	bool		seen_in_history;	/* published was visible while decoding */
+	AcdatGeneration *generation;	/* NULL: policy "none" */
+	List	   *machines;		/* of CachedMachine, see generation.c */
+	const acd_allocator *allocator; /* over change_context */
+	acd_allocator allocator_storage;
+
+	HTAB	   *plans;
+	uint64		transaction_changes;	/* emitted in the current one */
+	char		timestamp[MAXDATELEN + 1];	/* its commit time, as printed */
+	uint64		unreported;		/* changes since the last progress update */
+	AcdatCounts counts;
+} AcdatDecoder;
+
+/* The session this process is in, or NULL; for invalidation callbacks. */
+extern AcdatDecoder *acdat_current_decoder;
+
+/* session.c */
+extern void acdat_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init);
+extern void acdat_shutdown(LogicalDecodingContext *ctx);
+
+/* generation.c: policies as they change during decoding */
+extern void acdat_load_policy(AcdatDecoder *decoder);
+extern void acdat_refresh_policy(AcdatDecoder *decoder);
+extern void acdat_policy_invalidated(Oid relid);
+
+/* plan.c */
+extern void acdat_plans_init(AcdatDecoder *decoder);
+extern AcdatPlan *acdat_get_plan(AcdatDecoder *decoder, Relation relation);
+extern void acdat_plans_sweep(AcdatDecoder *decoder);
+extern void acdat_plans_discard(AcdatDecoder *decoder);
+
+/* column.c: everything about a column that its type and rule decide */
+extern void acdat_plan_column(const AcdatDecoder *decoder, Form_pg_attribute attr,
+							  const AcdatDecision *decision, AcdatColumn *column);
+
+/*
+ * cell.c: a tuple's values after everything that has to happen to them.
+ * "identity" says that the tuple holds the replica identity only.  In the
+ * current context, which must live as long as the cells.
+ */
+extern void acdat_make_row(AcdatDecoder *decoder, AcdatPlan *plan, Relation relation,
+						   HeapTuple tuple, bool identity, XLogRecPtr lsn,
+						   AcdatCell *cells);
+extern void acdat_mask_oversize(AcdatDecoder *decoder, const AcdatPlan *plan, int column,
+								AcdatCell *cell, XLogRecPtr lsn);
+
+/* rewrite.c */
+
+/*
+ * Replace the terms in a text.  Returns false, leaving the outputs alone, if
+ * there are none; else the new text, palloc'd in the current context.  A text
+ * that would grow past "limit" bytes becomes NULL.
+ */
+extern bool acdat_redact_text(const acd_machine *const *machines, int nmachines,
+							  const char *text, Size len, Size limit,
+							  char **result, Size *result_len);
+extern bool acdat_text_matches(const acd_machine *const *machines, int nmachines,
+							   const char *text, Size len);
+
+/* The injective form of a redacted key value: see rewrite.c. */
+extern char *acdat_key_form(const AcdatPolicy *policy, const char *original, Size original_len,
+							const char *redacted, Size redacted_len,
+							AcdatFit fit, int fit_limit, Size *result_len);
+extern char *acdat_fit_text(AcdatFit fit, int fit_limit, const char *text, Size len,
+							Size *result_len);
+
+/* encode.c: from the database encoding to that of the output */
+extern const char *acdat_encode(const AcdatDecoder *decoder, const char *text, Size len,
+								Size *result_len);
+
+/* The same for bytes that need not be valid text: what is not, is replaced. */
+extern const char *acdat_encode_bytes(const AcdatDecoder *decoder, const char *bytes, Size len,
+									  Size *result_len);
+
+/*
+ * Bytes one message of output may have at most: what a datum of the SQL
+ * interface and a message of the protocol hold, with room for their headers.
+ * A single change leaves room for what a transaction's object has around it.
+ */
+#define ACDAT_OUTPUT_LIMIT	((Size) MaxAllocSize - 1024 * 1024)
+#define ACDAT_CHANGE_LIMIT	(ACDAT_OUTPUT_LIMIT - 64 * 1024)
+
+#endif							/* ACDAT_DECODER_H */

@@ -1,0 +1,113 @@
+/*
+ * encode.c
+ *		From the database encoding to that of the output.
+ *
+ * Through the SQL interface output is text of the database encoding, which
+ * the server converts for the client.  A walsender sends bytes as they are:
+ * there the output is UTF-8, as JSON has to be, whatever the database's
+ * encoding.
+ */
+#include "postgres.h"
+
+#include "lib/stringinfo.h"
+#include "mb/pg_wchar.h"
+
+#include "decoder.h"
+
+/* What stands for bytes that are no character. */
+#define UTF8_REPLACEMENT	"\xef\xbf\xbd"
+#define PLAIN_REPLACEMENT	"?"
+
+static bool
+is_ascii(const char *text, Size len)
+{
+	unsigned char bits = 0;
+
+	for (Size i = 0; i < len; i++)
+		bits |= (unsigned char) text[i];
+	return (bits & 0x80) == 0;
+}
+
+/*
+ * A text whose bytes that are no character of the encoding have been
+ * replaced; NULs are let through.
+ */
+static const char *
+make_valid(int encoding, const char *text, Size len, Size *result_len)
+{
+	const char *replacement = encoding == PG_UTF8 ? UTF8_REPLACEMENT : PLAIN_REPLACEMENT;
+	StringInfoData buf;
+	const char *end = text + len;
+
+	initStringInfo(&buf);
+	while (text < end)
+	{
+		int			step = *text == '\0' ? 1 :
+			pg_encoding_verifymbchar(encoding, text, (int) Min(end - text, INT_MAX));
+
+		if (step > 0)
+			appendBinaryStringInfo(&buf, text, step);
+		else
+			appendStringInfoString(&buf, replacement);
+		text += Max(step, 1);
+	}
+	*result_len = buf.len;
+	return buf.data;
+}
+
+/* Convert what lies between NULs, which conversions do not take. */
+static const char *
+convert_to_utf8(const char *text, Size len, Size *result_len)
+{
+	StringInfoData buf;
+	const char *end = text + len;
+
+	initStringInfo(&buf);
+	while (text < end)
+	{
+		const char *nul = memchr(text, '\0', end - text);
+		Size		run = (nul ? nul : end) - text;
+
+		if (run > 0)
+		{
+			const char *source = pnstrdup(text, run);
+			const char *converted = (const char *)
+				pg_do_encoding_conversion((unsigned char *) unconstify(char *, source),
+										  (int) run, GetDatabaseEncoding(), PG_UTF8);
+
+			appendStringInfoString(&buf, converted);
+		}
+		text += run;
+		if (nul != NULL)
+		{
+			appendStringInfoChar(&buf, '\0');
+			text++;
+		}
+	}
+	*result_len = buf.len;
+	return buf.data;
+}
+
+const char *
+acdat_encode(const AcdatDecoder *decoder, const char *text, Size len, Size *result_len)
+{
+	*result_len = len;
+	if (!decoder->convert || is_ascii(text, len))
+		return text;
+	if (GetDatabaseEncoding() == PG_SQL_ASCII)
+		return make_valid(PG_UTF8, text, len, result_len);
+	return convert_to_utf8(text, len, result_len);
+}
+
+const char *
+acdat_encode_bytes(const AcdatDecoder *decoder, const char *bytes, Size len, Size *result_len)
+{
+	const char *text = bytes;
+
+	*result_len = len;
+	if (is_ascii(bytes, len))
+		return bytes;
+	if (pg_verify_mbstr(GetDatabaseEncoding(), bytes, (int) len, true) == 0)
+		text = make_valid(GetDatabaseEncoding(), bytes, len, &len);
+	return acdat_encode(decoder, text, len, result_len);
+}

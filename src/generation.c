@@ -1,0 +1,362 @@
+/*
+ * generation.c
+ *		The policy a session works under, as it changes while it decodes.
+ *
+ * It is read at start-up under an ordinary snapshot, so that slots older than
+ * the extension work, and again at the start of a transaction after the
+ * table's invalidation was seen.  A generation holds for a whole transaction.
+ *
+ * With clock = 'latest' the newer of two headers counts: the one committed
+ * by now and the one visible in history.  A publisher that waits for a
+ * synchronous standby is visible only in history.  With clock = 'commit'
+ * history alone counts, and is asked for each transaction.
+ */
+#include "postgres.h"
+
+#include "access/xact.h"
+#include "miscadmin.h"
+#include "replication/slot.h"
+#include "utils/inval.h"
+#include "utils/memutils.h"
+#include "utils/snapmgr.h"
+#include "utils/syscache.h"
+
+#include "acdat.h"
+#include "decoder.h"
+
+/* A machine in use or used by the generation before. */
+typedef struct CachedMachine
+{
+	uint8		digest[ACD_DIGEST_LEN];
+	MemoryContext context;
+	acd_machine machine;
+	int64		last_used;		/* load that used it last */
+} CachedMachine;
+
+/* Machines are kept for this many loads, as commit order can go back and forth. */
+#define KEPT_LOADS		2
+
+/* the published table may have changed since it was looked at */
+static bool recheck = true;
+
+/* number of loads in this process, for CachedMachine.last_used */
+static int64 loads = 0;
+
+void
+acdat_policy_invalidated(Oid relid)
+{
+	if (!OidIsValid(relid) || relid == acdat_current_decoder->published)
+		recheck = true;
+}
+
+static CachedMachine *
+find_machine(const AcdatDecoder *decoder, const AcdatMachineRef *ref)
+{
+	ListCell   *lc;
+
+	foreach(lc, decoder->machines)
+	{
+		CachedMachine *cached = lfirst(lc);
+
+		if (memcmp(cached->digest, ref->digest, ACD_DIGEST_LEN) == 0)
+			return cached;
+	}
+	return NULL;
+}
+
+/* Read and open a machine into a context of its own. */
+static CachedMachine *
+load_machine(AcdatDecoder *decoder, const AcdatMachineRef *ref, Snapshot snapshot)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "acdat_decoder machine",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	CachedMachine *cached = palloc0(sizeof(CachedMachine));
+	char	   *artifact = acdat_read_artifact(decoder->published, ref, snapshot);
+	acd_machine_info info;
+	acd_status	status;
+
+	status = acd_machine_open(&cached->machine, artifact, ref->size);
+	if (status == ACD_OK)
+	{
+		acd_machine_describe(&cached->machine, &info);
+		if (memcmp(info.digest, ref->digest, ACD_DIGEST_LEN) != 0)
+			status = ACD_ERR_CORRUPT;
+	}
+	if (status != ACD_OK)
+		acdat_raise(status, psprintf("the published machine of dictionary \"%s\"",
+									 ref->dictionary));
+	memcpy(cached->digest, ref->digest, ACD_DIGEST_LEN);
+	cached->context = context;
+	MemoryContextSwitchTo(old);
+
+	/* nothing can fail any more but for want of memory */
+	old = MemoryContextSwitchTo(decoder->session_context);
+	decoder->machines = lappend(decoder->machines, cached);
+	MemoryContextSetParent(context, decoder->session_context);
+	MemoryContextSwitchTo(old);
+	return cached;
+}
+
+/* Free machines that the last loads did not use. */
+static void
+forget_machines(AcdatDecoder *decoder)
+{
+	ListCell   *lc;
+
+	foreach(lc, decoder->machines)
+	{
+		CachedMachine *cached = lfirst(lc);
+
+		if (cached->last_used <= loads - KEPT_LOADS)
+		{
+			decoder->machines = foreach_delete_current(decoder->machines, lc);
+			MemoryContextDelete(cached->context);
+		}
+	}
+}
+
+/*
+ * Read the generation that a header names and make it the current one.  On
+ * an error the current one stays as it was, and the session is over anyway.
+ */
+static void
+load_generation(AcdatDecoder *decoder, const char *policy, const AcdatHeader *header,
+				Snapshot snapshot)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
+												  "acdat_decoder generation",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	AcdatGeneration *generation = palloc0(sizeof(AcdatGeneration));
+
+	loads++;
+	generation->context = context;
+	generation->header = *header;
+	generation->policy = acdat_read_policy(decoder->published, policy, snapshot, header);
+	generation->machines = palloc0(sizeof(acd_machine *) *
+								   Max(generation->policy->nmachines, 1));
+	for (int i = 0; i < generation->policy->nmachines; i++)
+	{
+		const AcdatMachineRef *ref = &generation->policy->machines[i];
+		CachedMachine *cached = find_machine(decoder, ref);
+
+		if (cached == NULL)
+			cached = load_machine(decoder, ref, snapshot);
+		cached->last_used = loads;
+		generation->machines[generation->nmachines++] = &cached->machine;
+	}
+	MemoryContextSwitchTo(old);
+
+	MemoryContextSetParent(context, decoder->session_context);
+	if (decoder->generation != NULL)
+		MemoryContextDelete(decoder->generation->context);
+	decoder->generation = generation;
+	acdat_plans_discard(decoder);
+	forget_machines(decoder);
+}
+
+pg_attribute_noreturn() static void
+not_published(const char *policy)
+{
+	ereport(ERROR,
+			(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+			 errmsg("policy \"%s\" is not published", policy),
+			 errdetail("Nothing is emitted without a published policy."),
+			 errhint("Publish it with SELECT acdat.publish('%s'), or check its name.", policy)));
+}
+
+/*
+ * The committed header and what was visible in history, into what counts;
+ * returns the snapshot to read the rest under, registered, or NULL if the
+ * current generation stays.
+ */
+static Snapshot
+choose_header(AcdatDecoder *decoder, AcdatHeader *header)
+{
+	const AcdatPolicy *policy = decoder->generation->policy;
+	AcdatHeader in_history;
+	AcdatHeader committed;
+	bool		has_history;
+	bool		has_committed;
+	Snapshot	snapshot;
+
+	has_history = acdat_read_header(decoder->published, policy->name, NULL, &in_history);
+	if (policy->clock_commit)
+	{
+		if (!has_history)
+			return NULL;		/* published later than what is decoded */
+		*header = in_history;
+		return RegisterSnapshot(GetCatalogSnapshot(decoder->published));
+	}
+
+	snapshot = RegisterSnapshot(GetNonHistoricCatalogSnapshot(decoder->published));
+	has_committed = acdat_read_header(decoder->published, policy->name, snapshot, &committed);
+	if (has_history &&
+		in_history.generation > (has_committed ? committed.generation
+								 : decoder->generation->header.generation))
+	{
+		UnregisterSnapshot(snapshot);
+		*header = in_history;
+		return RegisterSnapshot(GetCatalogSnapshot(decoder->published));
+	}
+	if (!has_committed)
+		not_published(policy->name);
+	*header = committed;
+	return snapshot;
+}
+
+/*
+ * Is the published table visible in history?  A session on a slot older than
+ * the extension starts before it is; once it was, its absence means that the
+ * extension was dropped.
+ */
+static bool
+published_in_history(AcdatDecoder *decoder)
+{
+	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(decoder->published)))
+	{
+		decoder->seen_in_history = true;
+		return true;
+	}
+	if (decoder->seen_in_history)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("extension \"%s\" was dropped", ACDAT_EXTENSION)));
+	return false;
+}
+
+void
+acdat_refresh_policy(AcdatDecoder *decoder)
+{
+	AcdatHeader header;
+	Snapshot	snapshot;
+
+	if (decoder->generation == NULL)
+		return;
+	AcceptInvalidationMessages();
+	if (!recheck && !decoder->generation->policy->clock_commit)
+		return;
+
+	recheck = false;
+	if (!published_in_history(decoder))
+	{
+		recheck = true;
+		return;
+	}
+	snapshot = choose_header(decoder, &header);
+	if (snapshot == NULL)
+		return;
+	if (memcmp(header.body_digest, decoder->generation->header.body_digest,
+			   ACD_DIGEST_LEN) != 0 ||
+		header.generation != decoder->generation->header.generation)
+	{
+		char	   *name = pstrdup(decoder->generation->policy->name);
+
+		load_generation(decoder, name, &header, snapshot);
+		pfree(name);
+	}
+	UnregisterSnapshot(snapshot);
+}
+
+/* ---- at start-up ---- */
+
+/*
+ * The policy a session must use by a binding of its slot, its user or the
+ * database, in this order; NULL if there is none.
+ */
+static char *
+find_binding(const AcdatDecoder *decoder, Snapshot snapshot)
+{
+	Oid			role = GetSessionUserId();
+	char	   *policy;
+
+	if (!OidIsValid(decoder->published))
+		return NULL;
+	policy = acdat_read_binding(decoder->published, ACDAT_KIND_SLOT,
+								NameStr(MyReplicationSlot->data.name), InvalidOid, snapshot);
+	if (policy == NULL)
+		policy = acdat_read_binding(decoder->published, ACDAT_KIND_ROLE,
+									GetUserNameFromId(role, false), role, snapshot);
+	if (policy == NULL)
+		policy = acdat_read_binding(decoder->published, ACDAT_KIND_DATABASE, "",
+									InvalidOid, snapshot);
+	return policy;
+}
+
+/* The policy's name, from a binding or the option. */
+static const char *
+choose_policy(const AcdatDecoder *decoder, Snapshot snapshot)
+{
+	const char *bound = find_binding(decoder, snapshot);
+	const char *asked = decoder->options.policy;
+
+	if (bound != NULL && asked != NULL && strcmp(bound, asked) != 0)
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("policy \"%s\" may not be used here", asked),
+				 errdetail("The slot, the user or the database is bound to another policy."),
+				 errhint("Leave the option \"policy\" out.")));
+	if (bound != NULL)
+		return bound;
+	if (asked == NULL)
+		ereport(ERROR,
+				(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+				 errmsg("no policy was chosen"),
+				 errdetail("Neither the slot \"%s\" nor the user nor the database is bound to one, and the option \"policy\" was not given.",
+						   NameStr(MyReplicationSlot->data.name)),
+				 errhint("Give the option \"policy\", or bind one with acdat.attach or acdat.bind_slot.")));
+	if (strcmp(asked, ACDAT_POLICY_NONE) == 0 && !superuser_arg(GetSessionUserId()))
+		ereport(ERROR,
+				(errcode(ERRCODE_INSUFFICIENT_PRIVILEGE),
+				 errmsg("must be superuser to decode without a policy"),
+				 errhint("Or have a superuser bind the slot or the user to the policy \"%s\".",
+						 ACDAT_POLICY_NONE)));
+	return asked;
+}
+
+/* Choose and load the policy; in a transaction. */
+static void
+load_first(AcdatDecoder *decoder)
+{
+	const char *policy;
+	AcdatHeader header;
+	Snapshot	snapshot = NULL;
+
+	decoder->published = acdat_published_oid();
+	if (OidIsValid(decoder->published))
+		snapshot = RegisterSnapshot(GetNonHistoricCatalogSnapshot(decoder->published));
+
+	recheck = true;
+	policy = choose_policy(decoder, snapshot);
+	if (strcmp(policy, ACDAT_POLICY_NONE) != 0)
+	{
+		if (!OidIsValid(decoder->published))
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("extension \"%s\" is not installed in this database",
+							ACDAT_EXTENSION),
+					 errhint("CREATE EXTENSION %s, then create and publish a policy.",
+							 ACDAT_EXTENSION)));
+		if (!acdat_read_header(decoder->published, policy, snapshot, &header))
+			not_published(policy);
+		load_generation(decoder, policy, &header, snapshot);
+	}
+	if (snapshot != NULL)
+		UnregisterSnapshot(snapshot);
+}
+
+void
+acdat_load_policy(AcdatDecoder *decoder)
+{
+	MemoryContext old = CurrentMemoryContext;
+	bool		own_transaction = !IsTransactionState();
+
+	if (own_transaction)
+		StartTransactionCommand();
+	load_first(decoder);
+	if (own_transaction)
+		CommitTransactionCommand();
+	MemoryContextSwitchTo(old);
+}

@@ -1,0 +1,326 @@
+/*
+ * plan.c
+ *		What is known of a relation, looked up once and kept until it changes.
+ *
+ * A plan lives in a memory context of its own.  Invalidation only marks it:
+ * the callback can come at any time, also while the plan is in use.  Marked
+ * plans are freed when their relation is met again, or at the start of the
+ * next transaction.
+ */
+#include "postgres.h"
+
+#include "access/sysattr.h"
+#include "catalog/dependency.h"
+#include "catalog/pg_class.h"
+#include "catalog/pg_namespace.h"
+#include "commands/extension.h"
+#include "replication/slot.h"
+#include "utils/inval.h"
+#include "utils/lsyscache.h"
+#include "utils/memutils.h"
+#include "utils/rel.h"
+#include "utils/relcache.h"
+#include "utils/syscache.h"
+
+#include "decoder.h"
+
+AcdatDecoder *acdat_current_decoder = NULL;
+
+/* some plan is marked */
+static bool plans_marked = false;
+
+/* ---- invalidation ---- */
+
+static void
+mark_all_plans(void)
+{
+	HASH_SEQ_STATUS status;
+	AcdatPlan  *plan;
+
+	hash_seq_init(&status, acdat_current_decoder->plans);
+	while ((plan = hash_seq_search(&status)) != NULL)
+		plan->valid = false;
+	plans_marked = true;
+}
+
+static void
+relation_invalidated(Datum arg pg_attribute_unused(), Oid relid)
+{
+	AcdatPlan  *plan;
+
+	if (acdat_current_decoder == NULL || acdat_current_decoder->plans == NULL)
+		return;
+	acdat_policy_invalidated(relid);
+	if (!OidIsValid(relid))
+	{
+		mark_all_plans();
+		return;
+	}
+	plan = hash_search(acdat_current_decoder->plans, &relid, HASH_FIND, NULL);
+	if (plan != NULL)
+	{
+		plan->valid = false;
+		plans_marked = true;
+	}
+}
+
+/* A schema or a type changed, whose names are in the plans. */
+static void
+name_invalidated(Datum arg pg_attribute_unused(), int cacheid pg_attribute_unused(),
+				 uint32 hashvalue pg_attribute_unused())
+{
+	if (acdat_current_decoder != NULL && acdat_current_decoder->plans != NULL)
+		mark_all_plans();
+}
+
+/* Callbacks cannot be taken back, so they are registered once per process. */
+static void
+register_callbacks(void)
+{
+	static bool registered = false;
+
+	if (registered)
+		return;
+	CacheRegisterRelcacheCallback(relation_invalidated, (Datum) 0);
+	CacheRegisterSyscacheCallback(NAMESPACEOID, name_invalidated, (Datum) 0);
+	CacheRegisterSyscacheCallback(TYPEOID, name_invalidated, (Datum) 0);
+	registered = true;
+}
+
+void
+acdat_plans_init(AcdatDecoder *decoder)
+{
+	HASHCTL		control = {0};
+
+	register_callbacks();
+	control.keysize = sizeof(Oid);
+	control.entrysize = sizeof(AcdatPlan);
+	control.hcxt = decoder->session_context;
+	decoder->plans = hash_create("acdat_decoder relation plans", 64, &control,
+								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	plans_marked = false;
+}
+
+static void
+remove_plan(AcdatDecoder *decoder, AcdatPlan *plan)
+{
+	Oid			relid = plan->relid;
+
+	if (plan->context != NULL)
+		MemoryContextDelete(plan->context);
+	hash_search(decoder->plans, &relid, HASH_REMOVE, NULL);
+}
+
+/* Free plans that were marked; all of them if "all". */
+static void
+remove_plans(AcdatDecoder *decoder, bool all)
+{
+	HASH_SEQ_STATUS status;
+	AcdatPlan  *plan;
+
+	plans_marked = false;
+	hash_seq_init(&status, decoder->plans);
+	while ((plan = hash_seq_search(&status)) != NULL)
+	{
+		if (all || !plan->valid)
+			remove_plan(decoder, plan);
+	}
+}
+
+void
+acdat_plans_sweep(AcdatDecoder *decoder)
+{
+	if (plans_marked)
+		remove_plans(decoder, false);
+}
+
+void
+acdat_plans_discard(AcdatDecoder *decoder)
+{
+	remove_plans(decoder, true);
+}
+
+/* ---- building ---- */
+
+/* Tables of the extension never leave the server, whoever publishes them. */
+static bool
+belongs_to_extension(Oid relid)
+{
+	Oid			extension = get_extension_oid(ACDAT_EXTENSION, true);
+
+	return OidIsValid(extension) &&
+		getExtensionOfObject(RelationRelationId, relid) == extension;
+}
+
+/* Say so when two rules disagree about a column, which is then withheld. */
+static void
+report_conflicts(AcdatDecoder *decoder, Relation relation, const AcdatPlan *plan,
+				 const AcdatDecision *decisions)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (!decisions[i].conflict)
+			continue;
+		decoder->counts.withheld++;
+		ereport(LOG,
+				(errmsg("column \"%s\" of table \"%s.%s\" is withheld from slot \"%s\"",
+						NameStr(TupleDescAttr(desc, i)->attname), plan->schema, plan->table,
+						NameStr(MyReplicationSlot->data.name)),
+				 errdetail("Two rules of policy \"%s\" disagree about it since it was renamed or made anew.",
+						   decoder->generation->policy->name),
+				 errhint("Correct the rules and publish the policy again.")));
+	}
+}
+
+/* The policy's default may be that undecided columns are an error. */
+static void
+refuse_undecided(const AcdatDecoder *decoder, Relation relation, const AcdatPlan *plan,
+				 const AcdatDecision *decisions)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+
+	for (int i = 0; i < desc->natts; i++)
+	{
+		if (!TupleDescAttr(desc, i)->attisdropped && decisions[i].action == ACDAT_ERROR)
+			ereport(ERROR,
+					(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+					 errmsg("policy \"%s\" does not decide column \"%s\" of table \"%s.%s\"",
+							decoder->generation->policy->name,
+							NameStr(TupleDescAttr(desc, i)->attname), plan->schema, plan->table),
+					 errdetail("Its default action is \"error\"."),
+					 errhint("Add a rule with acdat.set_action and publish the policy again.")));
+	}
+}
+
+/* Decisions for all columns; without a policy everything is kept. */
+static AcdatDecision *
+make_decisions(AcdatDecoder *decoder, Relation relation, const AcdatPlan *plan)
+{
+	AcdatDecision *decisions = palloc0(sizeof(AcdatDecision) * Max(plan->natts, 1));
+
+	if (decoder->generation != NULL)
+	{
+		acdat_decide(decoder->generation->policy, relation, decisions);
+		refuse_undecided(decoder, relation, plan, decisions);
+		report_conflicts(decoder, relation, plan, decisions);
+	}
+	else
+	{
+		for (int i = 0; i < plan->natts; i++)
+			decisions[i].mask = ACDAT_DEFAULT_MASK;
+	}
+	return decisions;
+}
+
+/* From attribute numbers to indexes of the plan's columns. */
+static Bitmapset *
+column_indexes(const AcdatPlan *plan, const Bitmapset *attnums)
+{
+	Bitmapset  *result = NULL;
+
+	for (int i = 0; i < plan->ncolumns; i++)
+	{
+		if (bms_is_member(plan->columns[i].attnum, attnums))
+			result = bms_add_member(result, i);
+	}
+	return result;
+}
+
+/* Which columns are in an index attribute bitmap; all of them if it is empty. */
+static bool
+in_bitmap(const Bitmapset *bitmap, AttrNumber attnum)
+{
+	return bitmap == NULL ||
+		bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, bitmap);
+}
+
+static void
+plan_columns(AcdatDecoder *decoder, Relation relation, AcdatPlan *plan)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+	AcdatDecision *decisions = make_decisions(decoder, relation, plan);
+	Bitmapset  *identity = RelationGetIndexAttrBitmap(relation, INDEX_ATTR_BITMAP_IDENTITY_KEY);
+	Bitmapset  *primary = RelationGetIndexAttrBitmap(relation, INDEX_ATTR_BITMAP_PRIMARY_KEY);
+
+	plan->columns = palloc0(sizeof(AcdatColumn) * Max(plan->natts, 1));
+	for (int i = 0; i < plan->natts; i++)
+	{
+		Form_pg_attribute attr = TupleDescAttr(desc, i);
+		AcdatColumn *column = &plan->columns[plan->ncolumns];
+
+		if (attr->attisdropped)
+			continue;
+		acdat_plan_column(decoder, attr, &decisions[i], column);
+		column->identity = in_bitmap(identity, attr->attnum);
+		column->primary = primary != NULL && in_bitmap(primary, attr->attnum);
+		plan->ncolumns++;
+	}
+	for (int i = 0; i < plan->ncolumns; i++)
+	{
+		AcdatColumn *column = &plan->columns[i];
+
+		column->sources = column_indexes(plan, column->sources);
+		plan->has_sources |= column->sources != NULL;
+	}
+	plan->values = palloc(sizeof(Datum) * Max(plan->natts, 1));
+	plan->nulls = palloc(sizeof(bool) * Max(plan->natts, 1));
+	plan->new_cells = palloc0(sizeof(AcdatCell) * Max(plan->ncolumns, 1));
+	plan->old_cells = palloc0(sizeof(AcdatCell) * Max(plan->ncolumns, 1));
+}
+
+static void
+build_plan(AcdatDecoder *decoder, Relation relation, AcdatPlan *plan)
+{
+	char	   *schema = get_namespace_name(RelationGetNamespace(relation));
+
+	/* makes rd_pkindex and rd_replidindex valid */
+	list_free(RelationGetIndexList(relation));
+
+	plan->schema = schema ? schema : pstrdup("");
+	plan->table = pstrdup(RelationGetRelationName(relation));
+	plan->ours = belongs_to_extension(plan->relid);
+	plan->wanted = !plan->ours &&
+		acdat_table_wanted(&decoder->options, plan->schema, plan->table);
+	if (!plan->wanted)
+		return;
+	plan->replident = relation->rd_rel->relreplident;
+	plan->has_identity_index = OidIsValid(relation->rd_replidindex);
+	plan->has_primary_key = OidIsValid(relation->rd_pkindex);
+	plan->natts = RelationGetDescr(relation)->natts;
+	plan_columns(decoder, relation, plan);
+	decoder->format->prepare(decoder, relation, plan);
+}
+
+AcdatPlan *
+acdat_get_plan(AcdatDecoder *decoder, Relation relation)
+{
+	Oid			relid = RelationGetRelid(relation);
+	bool		found;
+	AcdatPlan  *plan = hash_search(decoder->plans, &relid, HASH_ENTER, &found);
+	MemoryContext old;
+
+	if (found && plan->valid)
+		return plan;
+	if (found && plan->context != NULL)
+		MemoryContextDelete(plan->context);
+
+	/* until it is complete the entry is an invalid one without contents */
+	memset(plan, 0, sizeof(AcdatPlan));
+	plan->relid = relid;
+	plans_marked = true;
+	plan->context = AllocSetContextCreate(decoder->session_context,
+										  "acdat_decoder relation plan",
+										  ALLOCSET_SMALL_SIZES);
+	old = MemoryContextSwitchTo(plan->context);
+
+	/*
+	 * Building looks catalogs up, which can bring invalidations, of this
+	 * relation too: those must not be forgotten.
+	 */
+	plan->valid = true;
+	build_plan(decoder, relation, plan);
+	MemoryContextSwitchTo(old);
+	return plan;
+}
