@@ -10,6 +10,7 @@
 #include "utils/palloc.h"
 
 #include "acd.h"
+#include "compat.h"
 
 /*
  * An allocator over a memory context, for core.  Out of memory is NULL, as
@@ -25,7 +26,7 @@ extern int	acdat_poll(void *arg);
  * phrase such as "machine" or "dictionary \"names\"", without user data
  * other than object names.
  */
-pg_attribute_noreturn() extern void acdat_raise(acd_status status, const char *what);
+pg_noreturn extern void acdat_raise(acd_status status, const char *what);
 
 /*
  * Character boundaries of a text in the database encoding, for encodings

@@ -21,6 +21,11 @@
 #include "varatt.h"
 #endif
 
+/* the only spelling from 18 on; goes before everything else, "static" too */
+#if PG_VERSION_NUM < 180000
+#define pg_noreturn pg_attribute_noreturn()
+#endif
+
 /* declared by the server since 16 */
 #if PG_VERSION_NUM < 160000
 extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);

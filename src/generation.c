@@ -157,7 +157,7 @@ load_generation(AcdatDecoder *decoder, const char *policy, const AcdatHeader *he
 	forget_machines(decoder);
 }
 
-pg_attribute_noreturn() static void
+pg_noreturn static void
 not_published(const char *policy)
 {
 	ereport(ERROR,

@@ -25,7 +25,7 @@ PG_FUNCTION_INFO_V1(acdat_machine_from_bytea);
 
 /* ---- in and out ---- */
 
-pg_attribute_noreturn() static void
+pg_noreturn static void
 refuse_input(int sqlstate, const char *why)
 {
 	ereport(ERROR,

@@ -11,6 +11,7 @@
 #include "utils/builtins.h"
 #include "utils/guc.h"
 
+#include "compat.h"
 #include "options.h"
 #include "policy.h"
 #include "suggest.h"
@@ -34,7 +35,7 @@ option_value(const DefElem *elem)
 	return elem->arg ? strVal(elem->arg) : NULL;
 }
 
-pg_attribute_noreturn() static void
+pg_noreturn static void
 bad_value(const DefElem *elem, const char *value, int sqlstate)
 {
 	ereport(ERROR,
@@ -265,7 +266,7 @@ static const OptionSpec option_specs[] = {
 
 #define OFFERED_OPTIONS 12		/* the first ones of the table */
 
-pg_attribute_noreturn() static void
+pg_noreturn static void
 unknown_option(const DefElem *elem)
 {
 	const char *value = option_value(elem);

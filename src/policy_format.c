@@ -13,6 +13,7 @@
 #include "common/sha2.h"
 #include "lib/stringinfo.h"
 
+#include "compat.h"
 #include "policy.h"
 
 #define BODY_VERSION		1
@@ -157,7 +158,7 @@ typedef struct Reader
 	const unsigned char *end;
 } Reader;
 
-pg_attribute_noreturn() static void
+pg_noreturn static void
 corrupt(void)
 {
 	ereport(ERROR,

@@ -82,7 +82,7 @@ row_datum(uint64 row, int column, bool *isnull)
 
 /* ---- settings ---- */
 
-pg_attribute_noreturn() static void
+pg_noreturn static void
 unknown_policy(const char *name)
 {
 	const char **names;
@@ -97,7 +97,7 @@ unknown_policy(const char *name)
 			 errhint("%s", acdat_near_hint("policies", name, names, (int) SPI_processed))));
 }
 
-pg_attribute_noreturn() static void
+pg_noreturn static void
 bad_setting(const char *policy, const char *setting, const char *value)
 {
 	ereport(ERROR,

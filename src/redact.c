@@ -69,7 +69,7 @@ require_published(void)
 	return published;
 }
 
-pg_attribute_noreturn() static void
+pg_noreturn static void
 not_published(Oid published, const char *name)
 {
 	char	   *hint = "Publish it with acdat.publish.";
