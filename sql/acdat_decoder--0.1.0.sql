@@ -841,6 +841,385 @@ CREATE FUNCTION acdat.explain(policy text, relation regclass,
 COMMENT ON FUNCTION acdat.explain(text, regclass) IS 'what a published policy does to the columns of a table';
 
 -- ---------------------------------------------------------------------------
+-- Attaching roles: unchanged clients get this library by the plugin's name
+-- they ask for, as their dynamic_library_path finds our links first
+-- ---------------------------------------------------------------------------
+
+CREATE FUNCTION acdat.missing_dropins() RETURNS text[]
+	LANGUAGE c VOLATILE AS 'MODULE_PATHNAME', 'acdat_missing_dropins';
+COMMENT ON FUNCTION acdat.missing_dropins() IS 'drop-in names whose link to the library is missing';
+
+-- dynamic_library_path as set for a role and database, 0 for all of them
+CREATE FUNCTION acdat.library_path_setting(role oid, database oid) RETURNS text
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+	SELECT substr(c, length('dynamic_library_path=') + 1)
+		FROM pg_db_role_setting s, unnest(s.setconfig) AS c
+		WHERE s.setrole = $1 AND s.setdatabase = $2 AND starts_with(c, 'dynamic_library_path=')
+$$;
+
+-- what the role would have in this database without a setting for just that
+CREATE FUNCTION acdat.inherited_library_path(role oid) RETURNS text
+	LANGUAGE sql STABLE SET search_path = pg_catalog, pg_temp AS $$
+	SELECT coalesce(
+		acdat.library_path_setting($1, 0),
+		acdat.library_path_setting(0, (SELECT oid FROM pg_database WHERE datname = current_database())),
+		acdat.library_path_setting(0, 0),
+		(SELECT f.setting FROM pg_file_settings f
+			WHERE f.name = 'dynamic_library_path' AND f.applied ORDER BY f.seqno DESC LIMIT 1),
+		(SELECT g.boot_val FROM pg_settings g WHERE g.name = 'dynamic_library_path'))
+$$;
+
+CREATE FUNCTION acdat.set_library_path(role name, path text) RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+	IF path IS NULL THEN
+		EXECUTE format('ALTER ROLE %I IN DATABASE %I RESET dynamic_library_path', role, current_database());
+	ELSE
+		EXECUTE format('ALTER ROLE %I IN DATABASE %I SET dynamic_library_path = %L', role, current_database(), path);
+	END IF;
+END
+$$;
+
+CREATE FUNCTION acdat.check_superuser(what text) RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+	IF NOT (SELECT r.rolsuper FROM pg_roles r WHERE r.rolname = current_user) THEN
+		RAISE EXCEPTION 'permission denied to %', what USING
+			ERRCODE = 'insufficient_privilege',
+			DETAIL = 'Only a superuser can change where a role finds its libraries.';
+	END IF;
+END
+$$;
+
+CREATE FUNCTION acdat.attach(role regrole, policy text) RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	target pg_roles;
+	missing text[];
+	database CONSTANT oid := (SELECT oid FROM pg_database WHERE datname = current_database());
+	current_path text;
+	base_path text;
+	new_path text;
+BEGIN
+	PERFORM acdat.check_superuser('attach a role');
+	SELECT * INTO target FROM pg_roles r WHERE r.oid = role;
+	IF NOT FOUND THEN
+		RAISE EXCEPTION 'role with OID % does not exist', role::oid USING ERRCODE = 'undefined_object';
+	END IF;
+	IF target.rolsuper THEN
+		RAISE EXCEPTION 'role "%" is a superuser', target.rolname USING
+			ERRCODE = 'wrong_object_type',
+			DETAIL = 'A superuser can read everything and change its own settings, so it cannot be held to a policy.',
+			HINT = 'Let the client connect as a role of its own that has LOGIN and REPLICATION only.';
+	END IF;
+	PERFORM acdat.check_bindable(policy);
+	missing := acdat.missing_dropins();
+	IF cardinality(missing) > 0 THEN
+		RAISE EXCEPTION 'drop-in links are missing on this server' USING
+			ERRCODE = 'object_not_in_prerequisite_state',
+			DETAIL = format('Missing, or not linked to this library: %s.', array_to_string(missing, ', ')),
+			HINT = 'Install the extension''s files again: "make install" makes the links.';
+	END IF;
+
+	current_path := acdat.library_path_setting(target.oid, database);
+	IF current_path IS NULL OR NOT starts_with(current_path || ':', '$libdir/acdat:') THEN
+		base_path := coalesce(current_path, acdat.inherited_library_path(target.oid), '$libdir');
+		new_path := concat_ws(':', '$libdir/acdat', nullif(base_path, ''));
+		PERFORM acdat.set_library_path(target.rolname, new_path);
+		DELETE FROM acdat.attachments a WHERE a.role = target.rolname;
+		INSERT INTO acdat.attachments VALUES (target.rolname, current_path, new_path);
+	END IF;
+	PERFORM acdat.set_binding('r', target.rolname::text, target.oid, policy);
+END
+$$;
+COMMENT ON FUNCTION acdat.attach(regrole, text) IS 'let all logical decoding of a role in this database go through a policy';
+
+CREATE FUNCTION acdat.detach(role regrole) RETURNS void
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	target pg_roles;
+	attachment acdat.attachments;
+	database CONSTANT oid := (SELECT oid FROM pg_database WHERE datname = current_database());
+	current_path text;
+	bound text;
+	found_any boolean := false;
+BEGIN
+	PERFORM acdat.check_superuser('detach a role');
+	IF role IS NULL THEN
+		RAISE EXCEPTION 'role must not be null' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+	SELECT * INTO target FROM pg_roles r WHERE r.oid = role;
+
+	-- by name, and by OID where it was renamed or dropped since
+	FOR bound IN SELECT b.name FROM acdat.bindings b
+			WHERE b.kind = 'role' AND (b.name = target.rolname OR b.role = detach.role::oid) LOOP
+		PERFORM acdat.set_binding('r', bound, 0::oid, NULL);
+		SELECT * INTO attachment FROM acdat.attachments a WHERE a.role = bound;
+		DELETE FROM acdat.attachments a WHERE a.role = bound;
+		found_any := true;
+	END LOOP;
+	IF NOT found_any THEN
+		RAISE EXCEPTION 'role "%" is not attached', coalesce(target.rolname, role::oid::text) USING
+			ERRCODE = 'undefined_object',
+			HINT = acdat.near_names('attached roles', target.rolname::text,
+				ARRAY(SELECT b.name FROM acdat.bindings b WHERE b.kind = 'role' ORDER BY 1));
+	END IF;
+	IF target.rolname IS NULL THEN
+		RETURN;
+	END IF;
+
+	current_path := acdat.library_path_setting(target.oid, database);
+	IF current_path = attachment.written THEN
+		PERFORM acdat.set_library_path(target.rolname, attachment.previous);
+	ELSIF starts_with(current_path || ':', '$libdir/acdat:') THEN
+		-- changed since: take out ours and leave the rest
+		PERFORM acdat.set_library_path(target.rolname,
+			nullif(substr(current_path, length('$libdir/acdat:') + 1), ''));
+	END IF;
+END
+$$;
+COMMENT ON FUNCTION acdat.detach(regrole) IS 'undo acdat.attach';
+
+-- ---------------------------------------------------------------------------
+-- Doctor
+-- ---------------------------------------------------------------------------
+
+-- Ordinary tables of users, and ours: what a client must not be able to read.
+CREATE VIEW acdat.readable_tables AS
+	SELECT c.oid, n.nspname, c.relname
+	FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
+	WHERE c.relkind IN ('r', 'p', 'm', 'v', 'f')
+		AND n.nspname NOT IN ('pg_catalog', 'information_schema') AND n.nspname !~ '^pg_(toast|temp)';
+
+CREATE FUNCTION acdat.doctor_server(OUT check_name text, OUT ok boolean, OUT what text, OUT fix text) RETURNS SETOF record
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	libraries text := current_setting('output_plugin_libraries', true);
+	missing text[] := acdat.missing_dropins();
+	attached boolean := EXISTS (SELECT FROM acdat.bindings b WHERE b.kind = 'role');
+BEGIN
+	check_name := 'wal_level';
+	ok := current_setting('wal_level') = 'logical';
+	what := format('wal_level is %s', current_setting('wal_level'));
+	fix := CASE WHEN NOT ok THEN 'ALTER SYSTEM SET wal_level = logical; then restart the server' END;
+	RETURN NEXT;
+
+	check_name := 'output_plugin_libraries';
+	ok := libraries IS NULL OR 'acdat_decoder' IN (SELECT btrim(l, ' "') FROM regexp_split_to_table(libraries, ',') l);
+	what := CASE WHEN libraries IS NULL THEN 'this server has no such setting'
+		ELSE format('output_plugin_libraries is %s', quote_literal(libraries)) END;
+	fix := CASE WHEN NOT ok THEN format('ALTER SYSTEM SET output_plugin_libraries = %s; SELECT pg_reload_conf();',
+		concat_ws(', ', nullif(btrim(libraries), ''), 'acdat_decoder')) END;
+	RETURN NEXT;
+
+	check_name := 'drop-in links';
+	ok := cardinality(missing) = 0;
+	what := CASE WHEN ok THEN 'all are there' ELSE 'missing: ' || array_to_string(missing, ', ') END;
+	fix := CASE WHEN NOT ok THEN 'install the files of the extension again, on every node' END;
+	RETURN NEXT;
+
+	check_name := 'shared_preload_libraries';
+	ok := NOT attached OR
+		'acdat_decoder' IN (SELECT btrim(l, ' "') FROM regexp_split_to_table(current_setting('shared_preload_libraries'), ',') l);
+	what := CASE WHEN ok THEN 'as needed'
+		ELSE 'a node without the files of the extension would start, and stream unredacted to attached roles' END;
+	fix := CASE WHEN NOT ok THEN format('set shared_preload_libraries = %s and restart',
+		quote_literal(concat_ws(', ', nullif(btrim(current_setting('shared_preload_libraries')), ''), 'acdat_decoder'))) END;
+	RETURN NEXT;
+END
+$$;
+
+CREATE FUNCTION acdat.doctor_policies(OUT check_name text, OUT ok boolean, OUT what text, OUT fix text) RETURNS SETOF record
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	name text;
+	bound record;
+	orphans text;
+BEGIN
+	FOR name IN SELECT p.name FROM acdat.policies p ORDER BY 1 LOOP
+		check_name := format('policy %s', quote_ident(name));
+		fix := format('SELECT acdat.publish(%L);', name);
+		BEGIN
+			ok := acdat.is_published(name);
+			what := CASE WHEN ok THEN 'published and current' ELSE 'never published, or unpublished' END;
+			IF ok THEN
+				ok := acdat.is_current(name);
+				what := CASE WHEN ok THEN what ELSE 'its terms, rules or settings changed since it was published' END;
+			END IF;
+			fix := CASE WHEN NOT ok THEN fix END;
+		EXCEPTION WHEN OTHERS THEN
+			ok := false;
+			what := 'could not be published now: ' || SQLERRM;
+		END;
+		RETURN NEXT;
+	END LOOP;
+
+	FOR bound IN SELECT b.kind, b.name, b.policy FROM acdat.bindings b ORDER BY 1, 2 LOOP
+		check_name := 'binding of ' || concat_ws(' ', bound.kind, quote_ident(nullif(bound.name, '')));
+		ok := bound.policy = 'none' OR acdat.is_published(bound.policy);
+		what := CASE WHEN bound.policy = 'none' THEN 'bound to "none": nothing is redacted'
+			WHEN ok THEN format('bound to policy %s', quote_ident(bound.policy))
+			ELSE format('bound to policy %s, which is not published: its streams fail', quote_ident(bound.policy)) END;
+		fix := CASE WHEN NOT ok THEN format('SELECT acdat.publish(%L);', bound.policy) END;
+		RETURN NEXT;
+	END LOOP;
+
+	SELECT string_agg(DISTINCT coalesce(quote_ident(t.dictionary), 'NULL'), ', ') INTO orphans FROM acdat.terms t
+		WHERE NOT EXISTS (SELECT FROM acdat.dictionaries d WHERE d.name = t.dictionary);
+	IF orphans IS NOT NULL THEN
+		check_name := 'terms';
+		ok := false;
+		what := 'there are terms of dictionaries that do not exist: ' || orphans;
+		fix := 'create the dictionary with acdat.create_dictionary, or delete the terms';
+		RETURN NEXT;
+	END IF;
+END
+$$;
+
+CREATE FUNCTION acdat.doctor_role(role_name text, role_oid oid,
+		OUT check_name text, OUT ok boolean, OUT what text, OUT fix text) RETURNS SETOF record
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	target pg_roles;
+	path text;
+	powers text;
+	tables text;
+	count bigint;
+BEGIN
+	check_name := format('role %s', quote_ident(role_name));
+	ok := false;
+	SELECT * INTO target FROM pg_roles r WHERE r.rolname = role_name;
+	IF NOT FOUND THEN
+		SELECT * INTO target FROM pg_roles r WHERE r.oid = role_oid;
+		what := CASE WHEN FOUND THEN format('was renamed to %s', quote_ident(target.rolname)) ELSE 'does not exist' END;
+		fix := CASE WHEN FOUND THEN format('detach and attach it again: %s', quote_ident(target.rolname))
+			ELSE format('SELECT acdat.set_binding(''r'', %L, 0::oid, NULL); or create it and attach it again', role_name) END;
+		RETURN NEXT;
+		RETURN;
+	END IF;
+
+	path := acdat.library_path_setting(target.oid, (SELECT oid FROM pg_database WHERE datname = current_database()));
+	IF path IS NULL OR NOT starts_with(path || ':', '$libdir/acdat:') THEN
+		what := 'its dynamic_library_path does not begin with ours: other plugins are native, and stream unredacted';
+		fix := format('SELECT acdat.attach(%L, ...);', quote_ident(role_name));
+		RETURN NEXT;
+	END IF;
+
+	SELECT string_agg(power, ', ') INTO powers FROM (
+		SELECT 'superuser' AS power WHERE target.rolsuper
+		UNION ALL SELECT 'createrole' WHERE target.rolcreaterole
+		UNION ALL SELECT format('member of %s', r.rolname) FROM pg_roles r
+			WHERE r.rolname IN ('pg_read_all_data', 'pg_read_server_files', 'pg_write_server_files',
+					'pg_execute_server_program') AND pg_has_role(target.oid, r.oid, 'MEMBER')
+		UNION ALL SELECT format('member of superuser %s', quote_ident(r.rolname)) FROM pg_roles r
+			WHERE r.rolsuper AND r.oid <> target.oid AND pg_has_role(target.oid, r.oid, 'MEMBER')) AS p;
+	IF powers IS NOT NULL THEN
+		what := 'can read what is redacted: ' || powers;
+		fix := 'take these powers from it';
+		RETURN NEXT;
+	END IF;
+
+	SELECT count(*), string_agg(format('%I.%I', t.nspname, t.relname), ', ') FILTER (WHERE nth <= 5) INTO count, tables
+		FROM (SELECT t.nspname, t.relname, row_number() OVER (ORDER BY t.nspname, t.relname) AS nth
+			FROM acdat.readable_tables t
+			WHERE has_table_privilege(target.oid, t.oid, 'SELECT')
+				OR has_any_column_privilege(target.oid, t.oid, 'SELECT')) AS t;
+	IF count > 0 AND NOT target.rolsuper THEN
+		what := format('can read %s tables with SELECT: %s', count, tables) || CASE WHEN count > 5 THEN ', ...' ELSE '' END;
+		fix := format('REVOKE SELECT ON ... FROM %I;', target.rolname);
+		RETURN NEXT;
+	END IF;
+
+	IF what IS NULL THEN
+		ok := true;
+		what := 'attached, and has no other way to read tables of this database';
+		RETURN NEXT;
+	END IF;
+END
+$$;
+
+-- Lines of pg_hba.conf that let an attached role copy the server's files.
+CREATE FUNCTION acdat.doctor_hba(OUT check_name text, OUT ok boolean, OUT what text, OUT fix text) RETURNS SETOF record
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	bound record;
+	lines text;
+BEGIN
+	FOR bound IN SELECT b.name, r.oid FROM acdat.bindings b JOIN pg_roles r ON r.rolname = b.name
+			WHERE b.kind = 'role' ORDER BY 1 LOOP
+		check_name := format('pg_hba.conf for role %s', quote_ident(bound.name));
+		BEGIN
+			WITH rules AS (
+				SELECT h.line_number, h.type, h.address, h.netmask, h.auth_method FROM pg_hba_file_rules h
+				WHERE h.error IS NULL AND 'replication' = ANY (h.database)
+					AND EXISTS (SELECT FROM unnest(h.user_name) u
+						WHERE u IN ('all', bound.name)
+							OR (starts_with(u, '+') AND EXISTS (SELECT FROM pg_roles g
+								WHERE g.rolname = substr(u, 2) AND pg_has_role(bound.oid, g.oid, 'MEMBER')))))
+			SELECT string_agg(l.line_number::text, ', ' ORDER BY l.line_number) INTO lines FROM rules l
+				WHERE l.auth_method <> 'reject'
+					AND NOT EXISTS (SELECT FROM rules e
+						WHERE e.auth_method = 'reject' AND e.line_number < l.line_number AND e.type = l.type
+							AND (e.type = 'local' OR e.address = 'all'
+								OR (e.address = l.address AND e.netmask IS NOT DISTINCT FROM l.netmask)));
+			ok := lines IS NULL;
+			what := CASE WHEN ok THEN 'no line lets it do physical replication'
+				ELSE format('lines %s let it do physical replication, which carries everything', lines) END;
+			fix := CASE WHEN NOT ok THEN format('put "host replication %s all reject" and the same for local before them',
+				quote_ident(bound.name)) END;
+		EXCEPTION WHEN insufficient_privilege THEN
+			ok := NULL;
+			what := 'pg_hba_file_rules cannot be read';
+			fix := 'run acdat.doctor as a superuser';
+		END;
+		RETURN NEXT;
+	END LOOP;
+END
+$$;
+
+-- Ways around the plugin.
+CREATE FUNCTION acdat.doctor_bypasses(OUT check_name text, OUT ok boolean, OUT what text, OUT fix text) RETURNS SETOF record
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+	RETURN QUERY SELECT format('role %s', quote_ident(r.rolname)), false,
+			'has REPLICATION and is not attached: it can stream unredacted through other plugins',
+			format('SELECT acdat.attach(%L, ...); or ALTER ROLE %I NOREPLICATION;', quote_ident(r.rolname), r.rolname)
+		FROM pg_roles r
+		WHERE r.rolreplication AND NOT r.rolsuper
+			AND NOT EXISTS (SELECT FROM acdat.bindings b
+				WHERE b.kind = 'role' AND (b.name = r.rolname OR b.role = r.oid))
+		ORDER BY r.rolname;
+
+	RETURN QUERY SELECT format('publication %s', quote_ident(p.pubname)), false,
+			format('publishes tables of this extension: %s', string_agg(p.tablename, ', ' ORDER BY p.tablename)),
+			'native pgoutput sends terms and machines to its subscribers: publish a list of tables instead'
+		FROM (SELECT t.pubname::text, t.tablename::text FROM pg_publication_tables t WHERE t.schemaname = 'acdat'
+			UNION SELECT q.pubname::text, 'all tables' FROM pg_publication q WHERE q.puballtables) AS p
+		GROUP BY p.pubname ORDER BY p.pubname;
+
+	RETURN QUERY SELECT format('slot %s', quote_ident(s.slot_name)),
+			CASE WHEN s.plugin IN ('pgoutput', 'wal2json', 'test_decoding', 'decoderbufs')
+				AND EXISTS (SELECT FROM acdat.bindings b WHERE b.kind = 'role') THEN NULL ELSE false END,
+			format('uses plugin %s: redacted only if an attached role reads it', quote_ident(s.plugin)),
+			'use plugin acdat_decoder, or attach the role that reads it'
+		FROM pg_replication_slots s
+		WHERE s.slot_type = 'logical' AND s.database = current_database() AND s.plugin <> 'acdat_decoder'
+		ORDER BY s.slot_name;
+END
+$$;
+
+CREATE FUNCTION acdat.doctor(OUT check_name text, OUT ok boolean, OUT what text, OUT fix text) RETURNS SETOF record
+	LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+	SELECT * FROM acdat.doctor_server()
+	UNION ALL SELECT * FROM acdat.doctor_policies()
+	UNION ALL SELECT d.* FROM (SELECT b.name, b.role FROM acdat.bindings b WHERE b.kind = 'role' ORDER BY b.name) AS b,
+		acdat.doctor_role(b.name, b.role) AS d
+	UNION ALL SELECT * FROM acdat.doctor_hba()
+	UNION ALL SELECT * FROM acdat.doctor_bypasses()
+$$;
+COMMENT ON FUNCTION acdat.doctor() IS 'what could keep streams from working, or secrets from being kept; ok is null where that cannot be told';
+
+-- ---------------------------------------------------------------------------
 -- Privileges: only what knows no policy and no dictionary is for everyone
 -- ---------------------------------------------------------------------------
 

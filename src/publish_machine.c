@@ -181,7 +181,12 @@ acdat_build_machine(const char *dictionary, const char *replacement,
 		acdat_raise(status, psprintf("dictionary \"%s\"", dictionary));
 	acd_builder_free(loading.builder);
 	if (artifact.size > MaxAllocSize - VARHDRSZ)
-		acdat_raise(ACD_ERR_TOO_LARGE, psprintf("dictionary \"%s\"", dictionary));
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("dictionary \"%s\" is too large", dictionary),
+				 errdetail("Compiled it has %zu bytes; at most %zu are allowed.",
+						   artifact.size, (Size) MaxAllocSize - VARHDRSZ),
+				 errhint("Divide its terms among several dictionaries and let the policy use them all.")));
 	built->artifact = artifact.block;
 	status = acd_machine_open(&built->machine, built->artifact, artifact.size);
 	if (status != ACD_OK)
