@@ -1,0 +1,423 @@
+/*
+ * test_hostile.c
+ *		Damaged and forged artifacts: refused, or scanned within bounds; and
+ *		what acd_machine_verify accepts behaves as its terms say.
+ *
+ * Meant to run under sanitizers, which see every access outside the
+ * artifact.  CORE_CASES and CORE_SEED set how many mutants and which.
+ *
+ * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
+ */
+#include <unistd.h>
+
+#include "acd_internal.h"
+#include "helpers.h"
+
+static term_set set;
+
+typedef struct hits
+{
+	size_t		n;
+	size_t		len;			/* of the text */
+	size_t		last_end;
+	bool		overlapping;
+	bool		bad;
+	uint64_t	hash;			/* of all matches and their terms */
+	const acd_machine *machine;
+} hits;
+
+/* Check a match's bounds and add it to the hash. */
+static int
+on_match(void *arg, const acd_match *match)
+{
+	hits	   *h = arg;
+	acd_term_info info;
+	static unsigned char pattern[ACD_MAX_TERM_LEN];
+	uint64_t	v[8];
+
+	h->n++;
+	if (match->start >= match->end || match->end > h->len || match->machine != 0 ||
+		(!h->overlapping && match->start < h->last_end) ||
+		!acd_machine_term(h->machine, match->term, &info) ||
+		!acd_machine_pattern(h->machine, match->term, pattern))
+	{
+		h->bad = true;
+		return 1;
+	}
+	h->last_end = match->end;
+	v[0] = match->start;
+	v[1] = match->end;
+	v[2] = (uint64_t) info.id;
+	v[3] = (uint64_t) info.priority;
+	v[4] = acd_xxh64(pattern, info.pattern_len, 0);
+	v[5] = acd_xxh64(info.replacement, info.replacement_len, 0);
+	v[6] = h->hash;
+	v[7] = info.pattern_len;
+	h->hash = acd_xxh64(v, sizeof(v), 0);
+	return h->n > 100000;
+}
+
+/* Scan some texts in every way; a hash of all that was found. */
+static bool
+scan_all(const acd_machine *m, uint64_t seed, uint64_t *hash)
+{
+	uint64_t	rng = seed;
+	acd_scan	scan = {0};
+
+	*hash = 0;
+	scan.machines = &m;
+	scan.nmachines = 1;
+	for (int round = 0; round < 3; round++)
+	{
+		unsigned char text[400];
+		uint8_t		bits[64];
+		size_t		len = random_text(&set, &rng, text, sizeof(text));
+		unsigned char *exact = malloc(len + 1);
+
+		memcpy(exact, text, len);
+		for (size_t i = 0; i < sizeof(bits); i++)
+			bits[i] = (uint8_t) (rng_next(&rng) >> 40 | 0x5A);
+		scan.boundaries = round == 2 ? bits : NULL;
+		for (int kind = ACD_ALL_OVERLAPPING; kind <= ACD_COVER; kind++)
+		{
+			hits		h = {0};
+			acd_status	status;
+
+			h.len = len;
+			h.machine = m;
+			h.overlapping = kind == ACD_ALL_OVERLAPPING;
+			h.hash = *hash;
+			scan.kind = (acd_kind) kind;
+			status = acd_find(&scan, exact, len, on_match, &h);
+			if (h.bad || (status != ACD_OK && status != ACD_ERR_STOPPED))
+			{
+				free(exact);
+				return false;
+			}
+			*hash = h.hash;
+		}
+		free(exact);
+	}
+	return true;
+}
+
+/* Compile a machine's own terms anew and compare the scans. */
+static bool
+equals_rebuilt(const acd_machine *m, uint64_t seed, uint64_t hash)
+{
+	acd_builder *b = acd_builder_create(NULL);
+	acd_artifact a = {0};
+	acd_machine rebuilt;
+	uint64_t	other;
+	bool		same;
+
+	same = acd_builder_add_machine(b, m) == ACD_OK && acd_builder_finish(b, 0, &a) == ACD_OK &&
+		acd_machine_open(&rebuilt, a.block, a.size) == ACD_OK && a.terms == m->nterms &&
+		scan_all(&rebuilt, seed, &other) && other == hash;
+	free(a.block);
+	acd_builder_free(b);
+	return same;
+}
+
+static unsigned long opened;
+static unsigned long verified;
+
+/* Make the digests right again, then open, scan and verify. */
+static bool
+try_forged(unsigned char *bytes, size_t size, bool digest_too)
+{
+	acd_machine m;
+	uint64_t	hash;
+	uint64_t	seed = size + 12345;
+
+	if (digest_too)
+		acd_sha256(bytes + ACD_AT_TERMS, size - ACD_AT_TERMS, bytes + ACD_AT_DIGEST);
+	acd_put64(bytes + ACD_AT_CHECKSUM, acd_xxh64(bytes + ACD_AT_DIGEST, size - ACD_AT_DIGEST, 0));
+	if (acd_machine_open(&m, bytes, size) != ACD_OK)
+		return true;
+	opened++;
+	if (!scan_all(&m, seed, &hash))
+		return false;
+	if (acd_machine_verify(&m, NULL) != ACD_OK)
+		return true;
+	verified++;
+	return equals_rebuilt(&m, seed, hash);
+}
+
+/* A set with chains, inherited outputs, long and self-overlapping terms. */
+static void
+make_set(void)
+{
+	static const char *const terms[] = {
+		"a", "ab", "bab", "abab", "cabab", "b", "bc", "caa", "aa",
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab",
+		"aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa",
+		"abababababababababababababababababababababc"
+	};
+
+	set_strings(&set, terms, sizeof(terms) / sizeof(terms[0]));
+	for (size_t i = 0; i < set.nterms; i++)
+		set.terms[i].priority = (int32_t) (i * 7 % 3);
+	set_build(&set);
+}
+
+/* Every flipped bit and every truncation is refused. */
+static void
+test_accidents(void)
+{
+	size_t		size = set.artifacts[0].size;
+	const unsigned char *original = set.machines[0].bytes;
+	unsigned char *copy = malloc(size);
+	acd_machine m;
+	bool		refused = true;
+	bool		truncated = true;
+
+	memcpy(copy, original, size);
+	for (size_t i = 0; i < size; i++)
+	{
+		for (int bit = 0; bit < 8; bit += i < 256 ? 1 : 7)
+		{
+			copy[i] ^= (unsigned char) (1 << bit);
+			refused = refused && acd_machine_open(&m, copy, size) != ACD_OK;
+			copy[i] ^= (unsigned char) (1 << bit);
+		}
+		copy[i] ^= 0xFF;
+		refused = refused && acd_machine_open(&m, copy, size) != ACD_OK;
+		copy[i] ^= 0xFF;
+	}
+	ok(refused, "every byte changed is noticed, %zu bytes", size);
+	for (size_t n = 0; n < size; n++)
+	{
+		unsigned char *part = malloc(n + 1);
+		acd_status	status;
+
+		memcpy(part, original, n);
+		status = acd_machine_open(&m, part, n);
+		truncated = truncated && status == (n == 0 ? ACD_ERR_MAGIC : ACD_ERR_TRUNCATED);
+		free(part);
+	}
+	ok(truncated, "every truncation is noticed");
+	ok(acd_machine_open(&m, copy, size) == ACD_OK, "the original opens");
+	copy[ACD_AT_VERSION]++;
+	ok(acd_machine_open(&m, copy, size) == ACD_ERR_VERSION, "a later version is refused as that");
+	free(copy);
+}
+
+/* Put each value in each field of four bytes, with the digests made right. */
+static void
+test_fields(void)
+{
+	size_t		size = set.artifacts[0].size;
+	unsigned char *copy = malloc(size);
+	bool		passed = true;
+	size_t		tried = 0;
+
+	opened = verified = 0;
+	memcpy(copy, set.machines[0].bytes, size);
+	for (size_t at = 0; passed && at + 4 <= size; at += 4)
+	{
+		uint32_t	old = acd_le32(copy + at);
+		const uint32_t values[] = {0, 1, 2, old + 1, old - 1, old ^ 0x80, old + 256, 255, 256, 511, 512,
+		0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0xFFFFFFFE, 0xFFFFFF00, old ^ 0x10000, old * 2};
+
+		for (size_t i = 0; passed && i < sizeof(values) / sizeof(values[0]); i++)
+		{
+			if (at >= ACD_AT_CHECKSUM && at < ACD_AT_TERMS)
+				break;
+			acd_put32(copy + at, values[i]);
+			passed = try_forged(copy, size, tried++ % 2 == 0);
+			acd_put32(copy + at, old);
+		}
+		if (!passed)
+			printf("# field at %zu\n", at);
+	}
+	ok(passed, "%zu forged fields: %lu opened, %lu verified, none misbehaved", tried, opened, verified);
+	free(copy);
+}
+
+/* Several changes at once, aimed at what is in use. */
+static void
+test_mutants(void)
+{
+	unsigned long wanted = env_number("CORE_CASES", 1000000) / 5;
+	uint64_t	rng = env_number("CORE_SEED", 3) * 2 + 1;
+	const acd_machine *m = &set.machines[0];
+	size_t		size = set.artifacts[0].size;
+	unsigned char *copy = malloc(size);
+	bool		passed = true;
+	unsigned long tried;
+
+	opened = verified = 0;
+	memcpy(copy, m->bytes, size);
+	for (tried = 0; passed && tried < wanted; tried++)
+	{
+		uint32_t	changes = 1 + rng_below(&rng, 3);
+
+		for (uint32_t c = 0; c < changes; c++)
+		{
+			bool		is_long = rng_below(&rng, 3) == 0;
+			size_t		states = (size_t) ((is_long ? m->long_states : m->states) - m->bytes);
+			size_t		depths = (size_t) ((is_long ? m->long_depths : m->depths) - m->bytes);
+			uint32_t	slot = rng_below(&rng, m->nslots);
+			uint32_t	other = rng_below(&rng, m->nslots);
+			size_t		field = rng_below(&rng, 4) * 4;
+
+			switch (rng_below(&rng, 5))
+			{
+				case 0:			/* one slot's field from another */
+					memcpy(copy + states + slot * 16 + field, copy + states + other * 16 + field, 4);
+					break;
+				case 1:			/* a link anywhere */
+					acd_put32(copy + states + slot * 16 + field, other);
+					break;
+				case 2:			/* a small output */
+					acd_put32(copy + states + slot * 16 + ACD_SLOT_OUT, rng_below(&rng, m->nterms + 2));
+					break;
+				case 3:			/* a depth */
+					acd_put16(copy + depths + slot * 2, (uint16_t) rng_below(&rng, 50));
+					break;
+				case 4:			/* a term's field */
+					acd_put32(copy + (m->terms - m->bytes) + rng_below(&rng, m->nterms) * ACD_TERM_SIZE +
+							  rng_below(&rng, 10) * 4, rng_below(&rng, 50));
+					break;
+			}
+		}
+		passed = try_forged(copy, size, true);
+		memcpy(copy, m->bytes, size);
+	}
+	ok(passed, "%lu mutants: %lu opened, %lu verified, none misbehaved", tried, opened, verified);
+	free(copy);
+}
+
+/* Change one 32-bit field, fix the digests, and say what opening says. */
+static acd_status
+open_changed(size_t at, uint32_t value, acd_status *verdict)
+{
+	size_t		size = set.artifacts[0].size;
+	unsigned char *copy = malloc(size);
+	acd_machine m;
+	acd_status	status;
+
+	memcpy(copy, set.machines[0].bytes, size);
+	acd_put32(copy + at, value);
+	acd_sha256(copy + ACD_AT_TERMS, size - ACD_AT_TERMS, copy + ACD_AT_DIGEST);
+	acd_put64(copy + ACD_AT_CHECKSUM, acd_xxh64(copy + ACD_AT_DIGEST, size - ACD_AT_DIGEST, 0));
+	status = acd_machine_open(&m, copy, size);
+	*verdict = status == ACD_OK ? acd_machine_verify(&m, NULL) : status;
+	free(copy);
+	return status;
+}
+
+/* Follow a string from the root. */
+static uint32_t
+state_of(const acd_machine *m, const char *s)
+{
+	uint32_t	state = ACD_ROOT;
+
+	for (; *s != '\0'; s++)
+		state = acd_child(m->states, state, (unsigned char) *s);
+	return state;
+}
+
+/* Forgeries by hand. */
+static void
+test_handmade(void)
+{
+	const acd_machine *m = &set.machines[0];
+	size_t		states = (size_t) (m->states - m->bytes);
+	size_t		terms = (size_t) (m->terms - m->bytes);
+	uint32_t	abab = state_of(m, "abab");
+	uint32_t	cabab = state_of(m, "cabab");
+	uint32_t	ca = state_of(m, "ca");
+	uint32_t	b = state_of(m, "b");
+	uint32_t	abab_term = acd_slot_out(m->states, abab) - 1;
+	acd_status	verdict;
+
+#define SLOT(s, field)	(states + (size_t) (s) * ACD_SLOT_SIZE + (field))
+	ok(open_changed(SLOT(abab, ACD_SLOT_FAIL), abab, &verdict) == ACD_ERR_CORRUPT, "a failure link to itself");
+	ok(open_changed(SLOT(abab, ACD_SLOT_FAIL), cabab, &verdict) == ACD_ERR_CORRUPT, "a failure link to a deeper state");
+	ok(open_changed(SLOT(abab, ACD_SLOT_FAIL), state_of(m, "ca"), &verdict) == ACD_ERR_CORRUPT,
+	   "a failure link to a state of another byte");
+	ok(open_changed(SLOT(abab, ACD_SLOT_FAIL), b, &verdict) == ACD_OK && verdict == ACD_ERR_CORRUPT,
+	   "a failure link that is too short passes opening, not the proof");
+	ok(open_changed(SLOT(cabab, ACD_SLOT_FAIL), ACD_ROOT, &verdict) == ACD_OK && verdict == ACD_ERR_CORRUPT,
+	   "so does one to the root");
+	ok(open_changed(SLOT(ca, ACD_SLOT_OUT), 0, &verdict) == ACD_OK && verdict == ACD_ERR_CORRUPT,
+	   "so does a forgotten output");
+	ok(open_changed(SLOT(abab, ACD_SLOT_BASE), m->nslots, &verdict) == ACD_ERR_CORRUPT, "a base outside");
+	ok(open_changed(SLOT(abab, ACD_SLOT_CHECK), abab, &verdict) == ACD_ERR_CORRUPT, "a state that is its own parent");
+	ok(open_changed(SLOT(ACD_ROOT, ACD_SLOT_FAIL), b, &verdict) == ACD_ERR_CORRUPT, "a root that fails elsewhere");
+	ok(open_changed(SLOT(ACD_ROOT, ACD_SLOT_OUT), 1, &verdict) == ACD_ERR_CORRUPT, "a root with an output");
+	ok(open_changed(terms + abab_term * ACD_TERM_SIZE + ACD_TERM_NEXT, abab_term + 1, &verdict) == ACD_ERR_CORRUPT,
+	   "an output chain that is a cycle");
+	ok(open_changed(terms + abab_term * ACD_TERM_SIZE + ACD_TERM_OFFSET, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT,
+	   "a replacement outside");
+	ok(open_changed(terms + abab_term * ACD_TERM_SIZE + ACD_TERM_BYTES, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT,
+	   "a replacement that is too long");
+	ok(open_changed(ACD_AT_TERMS, 0, &verdict) == ACD_ERR_CORRUPT, "no terms");
+	ok(open_changed(ACD_AT_FLAGS, 1, &verdict) == ACD_ERR_VERSION, "a flag of the future");
+	ok(open_changed(ACD_AT_SECTIONS, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT, "too many sections");
+	ok(open_changed(ACD_HEADER_SIZE + 6 * ACD_ENTRY_SIZE, 99, &verdict) == ACD_ERR_VERSION, "a mandatory section of the future");
+	ok(open_changed(ACD_HEADER_SIZE + ACD_ENTRY_SIZE + ACD_ENTRY_OFFSET, ACD_HEADER_SIZE, &verdict) == ACD_ERR_CORRUPT,
+	   "overlapping sections");
+	ok(open_changed(ACD_HEADER_SIZE + ACD_ENTRY_SIZE + ACD_ENTRY_BYTES + 4, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT,
+	   "a section beyond the end");
+}
+
+/* An optional section this code does not know is skipped. */
+static void
+test_future_section(void)
+{
+	static const char *const terms[] = {"he", "she", "hers"};
+	size_t		size;
+	unsigned char *bytes;
+	unsigned char *entry;
+	acd_machine m;
+
+	set_free(&set);
+	set_strings(&set, terms, 3);
+	set_build(&set);
+	size = set.artifacts[0].size;
+	bytes = calloc(1, size + ACD_ENTRY_SIZE + 8);
+
+	/* One entry more moves all sections by its size; 8 bytes at the end. */
+	memcpy(bytes, set.machines[0].bytes, ACD_HEADER_SIZE + 4 * ACD_ENTRY_SIZE);
+	memcpy(bytes + ACD_HEADER_SIZE + 5 * ACD_ENTRY_SIZE, set.machines[0].bytes + ACD_HEADER_SIZE + 4 * ACD_ENTRY_SIZE,
+		   size - ACD_HEADER_SIZE - 4 * ACD_ENTRY_SIZE);
+	for (int i = 0; i < 4; i++)
+	{
+		entry = bytes + ACD_HEADER_SIZE + i * ACD_ENTRY_SIZE;
+		acd_put64(entry + ACD_ENTRY_OFFSET, acd_le64(entry + ACD_ENTRY_OFFSET) + ACD_ENTRY_SIZE);
+	}
+	size += ACD_ENTRY_SIZE;
+	entry = bytes + ACD_HEADER_SIZE + 4 * ACD_ENTRY_SIZE;
+	acd_put32(entry, 1000);
+	acd_put32(entry + ACD_ENTRY_FLAGS, ACD_ENTRY_OPTIONAL);
+	acd_put64(entry + ACD_ENTRY_OFFSET, size);
+	acd_put64(entry + ACD_ENTRY_BYTES, 5);
+	size += 8;
+	acd_put32(bytes + ACD_AT_SECTIONS, 5);
+	acd_put64(bytes + ACD_AT_SIZE, size);
+	acd_sha256(bytes + ACD_AT_TERMS, size - ACD_AT_TERMS, bytes + ACD_AT_DIGEST);
+	acd_put64(bytes + ACD_AT_CHECKSUM, acd_xxh64(bytes + ACD_AT_DIGEST, size - ACD_AT_DIGEST, 0));
+	ok(acd_machine_open(&m, bytes, size) == ACD_OK && acd_machine_verify(&m, NULL) == ACD_OK && m.nterms == 3,
+	   "an unknown optional section is skipped");
+	acd_put32(entry + ACD_ENTRY_FLAGS, 0);
+	acd_put64(bytes + ACD_AT_CHECKSUM, acd_xxh64(bytes + ACD_AT_DIGEST, size - ACD_AT_DIGEST, 0));
+	ok(acd_machine_open(&m, bytes, size) == ACD_ERR_VERSION, "a mandatory one is not");
+	free(bytes);
+}
+
+int
+main(void)
+{
+	alarm(900);					/* a hang is a failure */
+	make_set();
+	test_accidents();
+	test_handmade();
+	test_fields();
+	test_mutants();
+	test_future_section();
+	set_free(&set);
+	return done_testing();
+}
