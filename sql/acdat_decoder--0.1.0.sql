@@ -157,7 +157,7 @@ ALTER TABLE acdat.terms
 	ALTER COLUMN replacement SET STATISTICS 0,
 	ALTER COLUMN label SET STATISTICS 0;
 CREATE INDEX terms_dictionary_idx ON acdat.terms (dictionary);
-COMMENT ON TABLE acdat.terms IS 'terms of dictionaries; load them with acdat.add_terms';
+COMMENT ON TABLE acdat.terms IS 'terms of dictionaries; load them with acdat load or acdat.add_terms';
 
 CREATE TABLE acdat.policies (
 	name			text PRIMARY KEY,
@@ -416,6 +416,112 @@ BEGIN
 END
 $$;
 COMMENT ON FUNCTION acdat.add_terms(text, text[], text[]) IS 'add terms to a dictionary; errors name elements by number, never by content';
+
+-- The lines, at most so many, whose bytes are not text of the database
+-- encoding.  Where a range of lines does not convert, its halves are tried.
+CREATE FUNCTION acdat.unconvertible_lines(staging regclass, at_most integer) RETURNS bigint[]
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	lows bigint[];
+	highs bigint[];
+	low bigint;
+	high bigint;
+	found bigint[] := '{}';
+BEGIN
+	EXECUTE format('CREATE INDEX ON %s (line)', staging);
+	EXECUTE format('SELECT ARRAY[min(line)], ARRAY[max(line)] FROM %s', staging) INTO lows, highs;
+	WHILE cardinality(lows) > 0 AND cardinality(found) < at_most LOOP
+		low := lows[cardinality(lows)];
+		high := highs[cardinality(highs)];
+		lows := trim_array(lows, 1);
+		highs := trim_array(highs, 1);
+		BEGIN
+			EXECUTE format('SELECT count(convert_from(pattern, ''UTF8'')), count(convert_from(replacement, ''UTF8''))
+				FROM %s WHERE line BETWEEN $1 AND $2', staging) USING low, high;
+			CONTINUE;
+		EXCEPTION WHEN character_not_in_repertoire OR untranslatable_character THEN
+			-- the message would print the bytes
+		END;
+		IF low = high THEN
+			found := found || low;
+		ELSE
+			lows := lows || ARRAY[(low + high) / 2 + 1, low];
+			highs := highs || ARRAY[high, (low + high) / 2];
+		END IF;
+	END LOOP;
+	RETURN found;
+END
+$$;
+
+-- Add terms from a table (line bigint, pattern bytea, replacement bytea,
+-- priority integer), in UTF-8, as acdat load fills it.  No variable and no
+-- parameter of a statement here holds a term, as auto_explain prints those.
+-- No error about a term gets out, or into the log: a conversion prints the
+-- bytes it fails on, a user's constraint the whole row.  Errors about terms
+-- have a SCHEMA and CONSTRAINT by which acdat load knows them.
+CREATE FUNCTION acdat.load_terms(dictionary text, staging regclass, replace boolean DEFAULT false) RETURNS bigint
+	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
+DECLARE
+	most CONSTANT integer := 20;
+	bad bigint[];
+	problem text;
+	code text;
+	loaded bigint := 0;
+BEGIN
+	PERFORM acdat.check_dictionary(dictionary);
+	-- loads that replace come one after the other
+	PERFORM FROM acdat.dictionaries d WHERE d.name = load_terms.dictionary FOR NO KEY UPDATE;
+	IF staging IS NULL THEN
+		RAISE EXCEPTION 'staging must not be null' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
+
+	BEGIN
+		EXECUTE format('SELECT ARRAY(SELECT line FROM %s
+				WHERE line IS NULL OR octet_length(pattern) BETWEEN 1 AND 65535 IS NOT TRUE
+					OR CASE WHEN octet_length(pattern) > 65535 / 4
+						THEN octet_length(convert_from(pattern, ''UTF8'')) > 65535 END
+				ORDER BY line LIMIT $1)', staging) INTO bad USING most + 1;
+		IF bad = '{}' THEN
+			IF replace THEN
+				DELETE FROM acdat.terms t WHERE t.dictionary = load_terms.dictionary;
+			END IF;
+			EXECUTE format('INSERT INTO acdat.terms (dictionary, pattern, replacement, priority)
+				SELECT $1, convert_from(pattern, ''UTF8''), convert_from(replacement, ''UTF8''), coalesce(priority, 0)
+				FROM %s ORDER BY line', staging) USING dictionary;
+			GET DIAGNOSTICS loaded = ROW_COUNT;
+			-- what users deferred would raise its errors at commit
+			SET CONSTRAINTS ALL IMMEDIATE;
+		ELSE
+			problem := 'pattern does not have 1 to 65535 bytes in the database encoding';
+		END IF;
+	EXCEPTION
+		WHEN character_not_in_repertoire OR untranslatable_character THEN
+			bad := acdat.unconvertible_lines(staging, most + 1);
+			problem := format('term cannot be represented in the database encoding "%s"', getdatabaseencoding());
+			code := SQLSTATE;
+		WHEN OTHERS THEN
+			code := SQLSTATE;
+	END;
+
+	IF bad <> '{}' THEN
+		RAISE EXCEPTION USING
+			MESSAGE = problem,
+			ERRCODE = 'invalid_parameter_value',
+			DETAIL = format(CASE WHEN cardinality(bad) > most THEN 'Lines: %s and perhaps more.' ELSE 'Lines: %s.' END,
+				array_to_string(bad[:most], ', ', 'unknown')),
+			SCHEMA = 'acdat',
+			CONSTRAINT = 'load_terms';
+	ELSIF code IS NOT NULL THEN
+		RAISE EXCEPTION 'could not store terms in dictionary "%"', dictionary USING
+			ERRCODE = code,
+			DETAIL = format('The error is withheld, as it may quote a term; its SQLSTATE is %s.', code),
+			SCHEMA = 'acdat',
+			CONSTRAINT = 'load_terms';
+	END IF;
+	RETURN loaded;
+END
+$$;
+COMMENT ON FUNCTION acdat.load_terms(text, regclass, boolean) IS 'add the terms of a staging table to a dictionary; what acdat load calls';
 
 CREATE FUNCTION acdat.drop_dictionary(name text, force boolean DEFAULT false) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
