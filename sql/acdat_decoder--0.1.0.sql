@@ -205,19 +205,18 @@ CREATE TABLE acdat.attachments (
 COMMENT ON TABLE acdat.attachments IS 'settings of attached roles before they were attached';
 
 -- All that the output plugin reads; see src/policy.h.  The columns are PLAIN
--- because the TOAST table of a user catalog table is open to VACUUM.
-CREATE TABLE acdat.published (
-	kind		"char",
-	key			bytea,
-	part		integer,
-	data		bytea,
-	PRIMARY KEY (kind, key, part)
-) WITH (user_catalog_table = true);
+-- because the TOAST table of a user catalog table is open to VACUUM; added
+-- so that there never is one.
+CREATE TABLE acdat.published (kind "char") WITH (user_catalog_table = true);
 ALTER TABLE acdat.published
+	ADD COLUMN key bytea,
+	ADD COLUMN part integer,
+	ADD COLUMN data bytea,
 	ALTER COLUMN key SET STORAGE PLAIN,
 	ALTER COLUMN key SET STATISTICS 0,
 	ALTER COLUMN data SET STORAGE PLAIN,
 	ALTER COLUMN data SET STATISTICS 0;
+ALTER TABLE acdat.published ADD PRIMARY KEY (kind, key, part);
 COMMENT ON TABLE acdat.published IS 'published generations of policies, their machines, and bindings';
 
 CREATE FUNCTION acdat.refuse_null_key() RETURNS trigger
@@ -384,7 +383,7 @@ BEGIN
 	IF cardinality(replacements) <> cardinality(patterns) THEN
 		RAISE EXCEPTION 'patterns and replacements differ in length' USING
 			ERRCODE = 'invalid_parameter_value',
-			DETAIL = format('There are %s patterns and %s replacements.',
+			DETAIL = format('Patterns number %s, replacements %s.',
 				cardinality(patterns), cardinality(replacements));
 	END IF;
 
@@ -901,7 +900,10 @@ COMMENT ON FUNCTION acdat.bind_slot(name, text) IS 'let a replication slot use n
 CREATE FUNCTION acdat.unbind_slot(slot name) RETURNS void
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
-	IF slot IS NULL OR NOT acdat.set_binding('s', slot::text, 0::oid, NULL) THEN
+	IF slot IS NULL OR slot = '' THEN
+		RAISE EXCEPTION 'slot name must not be empty' USING ERRCODE = 'invalid_parameter_value';
+	END IF;
+	IF NOT acdat.set_binding('s', slot::text, 0::oid, NULL) THEN
 		RAISE EXCEPTION 'replication slot "%" is not bound', slot USING
 			ERRCODE = 'undefined_object',
 			HINT = acdat.near_names('bound slots', slot::text,
@@ -1008,6 +1010,9 @@ DECLARE
 	new_path text;
 BEGIN
 	PERFORM acdat.check_superuser('attach a role');
+	IF role IS NULL THEN
+		RAISE EXCEPTION 'role must not be null' USING ERRCODE = 'null_value_not_allowed';
+	END IF;
 	SELECT * INTO target FROM pg_roles r WHERE r.oid = role;
 	IF NOT FOUND THEN
 		RAISE EXCEPTION 'role with OID % does not exist', role::oid USING ERRCODE = 'undefined_object';
@@ -1162,11 +1167,12 @@ BEGIN
 
 	FOR bound IN SELECT b.kind, b.name, b.policy FROM acdat.bindings b ORDER BY 1, 2 LOOP
 		check_name := 'binding of ' || concat_ws(' ', bound.kind, quote_ident(nullif(bound.name, '')));
-		ok := bound.policy = 'none' OR acdat.is_published(bound.policy);
+		ok := bound.policy <> 'none' AND acdat.is_published(bound.policy);
 		what := CASE WHEN bound.policy = 'none' THEN 'bound to "none": nothing is redacted'
 			WHEN ok THEN format('bound to policy %s', quote_ident(bound.policy))
 			ELSE format('bound to policy %s, which is not published: its streams fail', quote_ident(bound.policy)) END;
-		fix := CASE WHEN NOT ok THEN format('SELECT acdat.publish(%L);', bound.policy) END;
+		fix := CASE WHEN bound.policy = 'none' THEN 'if that was not meant, bind it to a policy'
+			WHEN NOT ok THEN format('SELECT acdat.publish(%L);', bound.policy) END;
 		RETURN NEXT;
 	END LOOP;
 
@@ -1299,8 +1305,10 @@ BEGIN
 	RETURN QUERY SELECT format('publication %s', quote_ident(p.pubname)), false,
 			format('publishes tables of this extension: %s', string_agg(p.tablename, ', ' ORDER BY p.tablename)),
 			'native pgoutput sends terms and machines to its subscribers: publish a list of tables instead'
-		FROM (SELECT t.pubname::text, t.tablename::text FROM pg_publication_tables t WHERE t.schemaname = 'acdat'
-			UNION SELECT q.pubname::text, 'all tables' FROM pg_publication q WHERE q.puballtables) AS p
+		FROM (SELECT t.pubname::text, t.tablename::text
+				FROM pg_publication_tables t JOIN pg_publication q ON q.pubname = t.pubname
+				WHERE t.schemaname = 'acdat' AND NOT q.puballtables
+			UNION ALL SELECT q.pubname::text, 'all' FROM pg_publication q WHERE q.puballtables) AS p
 		GROUP BY p.pubname ORDER BY p.pubname;
 
 	RETURN QUERY SELECT format('slot %s', quote_ident(s.slot_name)),

@@ -47,7 +47,12 @@ check_artifact(const void *bytes, Size size, int sqlstate)
 	if (status == ACD_ERR_NOMEM)
 		acdat_raise(status, "machine");
 	if (status != ACD_OK)
-		refuse_input(sqlstate, acd_status_message(status));
+	{
+		char	   *why = psprintf("%s.", acd_status_message(status));
+
+		why[0] = pg_toupper((unsigned char) why[0]);
+		refuse_input(sqlstate, why);
+	}
 }
 
 static int

@@ -50,8 +50,11 @@ acdat_report(AcdatReport *report, const char *separator, const char *fmt,...)
 char *
 acdat_report_text(AcdatReport *report)
 {
+	bool		sentences = report->text.len > 0 && report->text.data[report->text.len - 1] == '.';
+
 	if (report->left_out > 0)
-		appendStringInfo(&report->text, " and %d more", report->left_out);
+		appendStringInfo(&report->text, sentences ? "\nThere are %d more." : " and %d more",
+						 report->left_out);
 	report->left_out = 0;
 	return report->text.data;
 }

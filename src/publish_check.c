@@ -41,26 +41,25 @@ note_seam(void *arg, const acd_seam_problem *problem)
 	long long	id = term_id(problems, problem->machine, problem->term);
 	long long	other = problem->seam == ACD_SEAM_EMPTY ? 0 :
 		term_id(problems, problem->other_machine, problem->other_term);
-	const char *dictionary = problems->build->policy.machines[problem->machine].dictionary;
 	AcdatReport *report = &problems->report;
 
 	CHECK_FOR_INTERRUPTS();
 	switch (problem->seam)
 	{
 		case ACD_SEAM_EMPTY:
-			acdat_report(report, "\n", "That of term %lld of \"%s\" is empty.", id, dictionary);
+			acdat_report(report, "\n", "Term %lld: its replacement is empty.", id);
 			break;
 		case ACD_SEAM_CONTAINS_TERM:
-			acdat_report(report, "\n", "That of term %lld of \"%s\" contains term %lld.", id, dictionary, other);
+			acdat_report(report, "\n", "Term %lld: its replacement contains term %lld.", id, other);
 			break;
 		case ACD_SEAM_INSIDE_TERM:
-			acdat_report(report, "\n", "That of term %lld of \"%s\" lies inside term %lld.", id, dictionary, other);
+			acdat_report(report, "\n", "Term %lld: its replacement lies inside term %lld.", id, other);
 			break;
 		case ACD_SEAM_PREFIX:
-			acdat_report(report, "\n", "That of term %lld of \"%s\" begins as term %lld ends.", id, dictionary, other);
+			acdat_report(report, "\n", "Term %lld: its replacement begins as term %lld ends.", id, other);
 			break;
 		case ACD_SEAM_SUFFIX:
-			acdat_report(report, "\n", "That of term %lld of \"%s\" ends as term %lld begins.", id, dictionary, other);
+			acdat_report(report, "\n", "Term %lld: its replacement ends as term %lld begins.", id, other);
 			break;
 	}
 	return 0;

@@ -28,11 +28,18 @@ name_distance(const char *a, const char *b, int limit)
 	return varstr_levenshtein_less_equal(a, a_len, b, b_len, 1, 1, 1, limit, false);
 }
 
-/* Near enough is one edit in three bytes, and the start of a longer name. */
+/* Near enough: one edit in three bytes or a part of them. */
+static int
+edit_limit(const char *name)
+{
+	return ((int) strlen(name) + 2) / 3;
+}
+
+/* ... or the start of a longer name. */
 static int
 nearness(const char *name, const char *candidate)
 {
-	int			limit = Max(1, (int) strlen(name) / 3);
+	int			limit = edit_limit(name);
 	int			distance = name_distance(name, candidate, limit);
 
 	if (distance <= limit)
@@ -45,7 +52,7 @@ nearness(const char *name, const char *candidate)
 char *
 acdat_near_names(const char *name, const char *const *candidates, int count)
 {
-	int			limit = Max(1, (int) strlen(name) / 3);
+	int			limit = edit_limit(name);
 	const char *best[MAX_SUGGESTIONS];
 	int			best_distance[MAX_SUGGESTIONS];
 	int			found = 0;
