@@ -64,7 +64,7 @@ typedef struct AcdatReport
 	int			left_out;
 } AcdatReport;
 
-extern void acdat_report(AcdatReport *report, const char *separator, const char *fmt,...) pg_attribute_printf(3, 4);
+extern void acdat_report(AcdatReport *report, const char *separator, const char *item);
 extern char *acdat_report_text(AcdatReport *report);
 
 /* SPI with the return code checked; "types" as many as values. */

@@ -23,7 +23,7 @@
 /* ---- small helpers ---- */
 
 void
-acdat_report(AcdatReport *report, const char *separator, const char *fmt,...)
+acdat_report(AcdatReport *report, const char *separator, const char *item)
 {
 	Assert(report->text.data != NULL);
 	if (report->items >= ACDAT_MAX_REPORTED)
@@ -33,18 +33,7 @@ acdat_report(AcdatReport *report, const char *separator, const char *fmt,...)
 	}
 	if (report->items++ > 0)
 		appendStringInfoString(&report->text, separator);
-	for (;;)
-	{
-		va_list		args;
-		int			needed;
-
-		va_start(args, fmt);
-		needed = appendStringInfoVA(&report->text, fmt, args);
-		va_end(args);
-		if (needed == 0)
-			return;
-		enlargeStringInfo(&report->text, needed);
-	}
+	appendStringInfoString(&report->text, item);
 }
 
 char *
@@ -340,7 +329,7 @@ load_rules(AcdatPolicy *policy, MemoryContext context)
 				problem = "another rule is for the same columns";
 		}
 		if (problem != NULL)
-			acdat_report(&problems, "\n", "Rule %s: %s.", id, problem);
+			acdat_report(&problems, "\n", psprintf("Rule %s: %s.", id, problem));
 		policy->nrules++;
 	}
 	if (problems.items > 0)

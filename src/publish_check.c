@@ -47,19 +47,19 @@ note_seam(void *arg, const acd_seam_problem *problem)
 	switch (problem->seam)
 	{
 		case ACD_SEAM_EMPTY:
-			acdat_report(report, "\n", "Term %lld: its replacement is empty.", id);
+			acdat_report(report, "\n", psprintf("Term %lld: its replacement is empty.", id));
 			break;
 		case ACD_SEAM_CONTAINS_TERM:
-			acdat_report(report, "\n", "Term %lld: its replacement contains term %lld.", id, other);
+			acdat_report(report, "\n", psprintf("Term %lld: its replacement contains term %lld.", id, other));
 			break;
 		case ACD_SEAM_INSIDE_TERM:
-			acdat_report(report, "\n", "Term %lld: its replacement lies inside term %lld.", id, other);
+			acdat_report(report, "\n", psprintf("Term %lld: its replacement lies inside term %lld.", id, other));
 			break;
 		case ACD_SEAM_PREFIX:
-			acdat_report(report, "\n", "Term %lld: its replacement begins as term %lld ends.", id, other);
+			acdat_report(report, "\n", psprintf("Term %lld: its replacement begins as term %lld ends.", id, other));
 			break;
 		case ACD_SEAM_SUFFIX:
-			acdat_report(report, "\n", "Term %lld: its replacement ends as term %lld begins.", id, other);
+			acdat_report(report, "\n", psprintf("Term %lld: its replacement ends as term %lld begins.", id, other));
 			break;
 	}
 	return 0;
@@ -185,13 +185,14 @@ examine_relation(ColumnProblems *problems, Relation relation)
 		if (attr->attisdropped)
 			continue;
 		if (now[i].conflict)
-			acdat_report(&problems->conflicts, ", ", "%s", column_name(relation, attr));
+			acdat_report(&problems->conflicts, ", ", column_name(relation, attr));
 		else if (now[i].key && now[i].action >= ACDAT_MASK && now[i].action <= ACDAT_DROP)
-			acdat_report(&problems->lossy, ", ", "%s (%s)", column_name(relation, attr),
-						 acdat_action_name(now[i].action));
+			acdat_report(&problems->lossy, ", ",
+						 psprintf("%s (%s)", column_name(relation, attr),
+								  acdat_action_name(now[i].action)));
 		if (now[i].key && before != NULL &&
 			key_may_change(problems, &now[i], &before[i], attr->atttypid))
-			acdat_report(&problems->changed, ", ", "%s", column_name(relation, attr));
+			acdat_report(&problems->changed, ", ", column_name(relation, attr));
 	}
 }
 

@@ -44,8 +44,8 @@ note_duplicate(void *arg, int64_t kept_id, int64_t dropped_id)
 	Loading    *loading = arg;
 
 	if (loading->nduplicates++ < MAX_DUPLICATES)
-		acdat_report(&loading->duplicates, ", ", "%lld (same as %lld)",
-					 (long long) dropped_id, (long long) kept_id);
+		acdat_report(&loading->duplicates, ", ",
+					 psprintf("%lld (same as %lld)", (long long) dropped_id, (long long) kept_id));
 }
 
 /* Add one row of terms_query. */
@@ -63,12 +63,12 @@ load_term(Loading *loading, HeapTuple row, TupleDesc desc)
 
 	if (unbuilt != NULL)
 	{
-		acdat_report(&loading->unbuilt, ", ", "%lld (%s)", (long long) id, unbuilt);
+		acdat_report(&loading->unbuilt, ", ", psprintf("%lld (%s)", (long long) id, unbuilt));
 		return;
 	}
 	if (isnull)
 	{
-		acdat_report(&loading->bad, ", ", "%lld (null)", (long long) id);
+		acdat_report(&loading->bad, ", ", psprintf("%lld (null)", (long long) id));
 		return;
 	}
 	pattern = PG_DETOAST_DATUM_PACKED(datum);
@@ -81,8 +81,9 @@ load_term(Loading *loading, HeapTuple row, TupleDesc desc)
 	term.priority = DatumGetInt32(SPI_getbinval(row, desc, 4, &isnull));
 	status = acd_builder_add(loading->builder, &term);
 	if (status == ACD_ERR_EMPTY_TERM || status == ACD_ERR_TERM_TOO_LONG)
-		acdat_report(&loading->bad, ", ", "%lld (%s)", (long long) id,
-					 status == ACD_ERR_EMPTY_TERM ? "empty" : "longer than 65535 bytes");
+		acdat_report(&loading->bad, ", ",
+					 psprintf("%lld (%s)", (long long) id,
+							  status == ACD_ERR_EMPTY_TERM ? "empty" : "longer than 65535 bytes"));
 	else if (status != ACD_OK)
 		acdat_raise(status, psprintf("dictionary \"%s\"", loading->dictionary));
 	loading->terms++;
