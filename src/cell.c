@@ -99,7 +99,7 @@ mask_matched_cell(const AcdatDecoder *decoder, const AcdatColumn *column, AcdatC
 	const char *original = cell->data;
 	Size		original_len = cell->len;
 
-	cell->matched = true;
+	cell->matches = Max(cell->matches, 1);
 	if (!column->key)
 	{
 		mask_cell(column, cell);
@@ -118,6 +118,15 @@ acdat_mask_oversize(AcdatDecoder *decoder, const AcdatPlan *plan, int column,
 {
 	AcdatColumn *plan_column = &plan->columns[column];
 
+	if (decoder->options.oversize_error)
+		ereport(ERROR,
+				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
+				 errmsg("a value is too large for the output of slot \"%s\"",
+						NameStr(MyReplicationSlot->data.name)),
+				 errdetail("Column \"%s\" of table \"%s.%s\", at %X/%X.",
+						   NameStr(plan_column->name), plan->schema, plan->table,
+						   LSN_FORMAT_ARGS(lsn)),
+				 errhint("Leave out the option \"oversize\" to have such values masked, or advance the slot past this position.")));
 	mask_cell(plan_column, cell);
 	decoder->counts.oversize++;
 	if (!plan_column->oversize_before)
@@ -161,10 +170,10 @@ rewrite_cell(AcdatDecoder *decoder, const AcdatColumn *column, AcdatCell *cell)
 	char	   *text;
 	Size		len;
 
-	if (!acdat_redact_text(generation->machines, generation->nmachines,
-						   cell->data, cell->len, TEXT_LIMIT, &text, &len))
+	cell->matches = acdat_redact_text(generation->machines, generation->nmachines,
+									  cell->data, cell->len, TEXT_LIMIT, &text, &len);
+	if (cell->matches == 0)
 		return;
-	cell->matched = true;
 	decoder->counts.redacted++;
 	if (text == NULL)			/* grew past the limit */
 		mask_matched_cell(decoder, column, cell);
@@ -225,7 +234,7 @@ static bool
 make_valueless_cell(const AcdatColumn *column, Datum datum, bool isnull, AcdatCell *cell)
 {
 	cell->masked = false;
-	cell->matched = false;
+	cell->matches = 0;
 	cell->data = NULL;
 	cell->len = 0;
 	if (column->action == ACDAT_DROP)
@@ -304,7 +313,7 @@ make_guarded_cell(AcdatDecoder *decoder, const AcdatPlan *plan, AcdatColumn *col
 		absorb_failure(decoder, plan, column, lsn);
 		RollbackAndReleaseCurrentSubTransaction();
 		decoder->counts.failed++;
-		cell->matched = true;
+		cell->matches = 1;
 		mask_cell(column, cell);
 	}
 	PG_END_TRY();
@@ -330,7 +339,7 @@ mask_generated_cells(const AcdatDecoder *decoder, const AcdatPlan *plan, bool id
 			cells[i].kind != ACDAT_CELL_VALUE || cells[i].masked)
 			continue;
 		while (!mask && (source = bms_next_member(column->sources, source)) >= 0)
-			mask = cells[source].matched || cells[source].kind == ACDAT_CELL_UNCHANGED;
+			mask = cells[source].matches > 0 || cells[source].kind == ACDAT_CELL_UNCHANGED;
 		if (mask)
 			mask_matched_cell(decoder, column, &cells[i]);
 	}

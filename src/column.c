@@ -255,6 +255,8 @@ acdat_plan_column(const AcdatDecoder *decoder, Form_pg_attribute attr,
 	column->attnum = attr->attnum;
 	column->typid = attr->atttypid;
 	column->typmod = attr->atttypmod;
+	column->notnull = attr->attnotnull;
+	column->position = attr->attnum;
 	namestrcpy(&column->name, NameStr(attr->attname));
 	column->action = decision->action;
 	column->key = decision->key;
@@ -269,4 +271,24 @@ acdat_plan_column(const AcdatDecoder *decoder, Form_pg_attribute attr,
 	column->mask_out = acdat_encode(decoder, column->mask, column->mask_len,
 									&column->mask_out_len);
 	choose_scan(decoder, base, column);
+}
+
+const char *
+acdat_redact_default(const AcdatDecoder *decoder, const AcdatColumn *column,
+					 const char *expression)
+{
+	const AcdatGeneration *generation = decoder->generation;
+
+	if (column->action == ACDAT_KEEP || generation == NULL)
+		return expression;
+	if (column->action != ACDAT_REDACT)
+		return NULL;
+
+	/* in an expression quotes are doubled and backslashes may escape */
+	if (generation->nmachines == 0 ||
+		(strstr(expression, "''") == NULL && strchr(expression, '\\') == NULL &&
+		 !acdat_text_matches(generation->machines, generation->nmachines,
+							 expression, strlen(expression))))
+		return expression;
+	return column->mask;
 }

@@ -51,6 +51,13 @@ extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
 #define ACDAT_COMMIT_TIME(txn) ((txn)->xact_time.commit_time)
 #endif
 
+/* numbers of replication origins */
+#include "replication/origin.h"
+#if PG_VERSION_NUM >= 190000
+#define RepOriginId ReplOriginId
+#define InvalidRepOriginId InvalidReplOriginId
+#endif
+
 /* how the type pg_lsn is printed */
 #if PG_VERSION_NUM >= 190000
 #define ACDAT_LSN_FORMAT "%X/%08X"

@@ -33,6 +33,19 @@ report_progress(AcdatDecoder *decoder)
 #endif
 }
 
+/*
+ * Emit the begin of a transaction if that has not happened: with
+ * "include-empty-transactions" off it waits for something to follow.
+ */
+static void
+ensure_begun(AcdatDecoder *decoder, ReorderBufferTXN *txn)
+{
+	if (decoder->begun)
+		return;
+	decoder->begun = true;
+	decoder->format->begin(decoder, txn);
+}
+
 static void
 begin_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
@@ -42,10 +55,12 @@ begin_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 	acdat_plans_sweep(decoder);
 	acdat_refresh_policy(decoder);
 	decoder->transaction_changes = 0;
+	decoder->begun = false;
 	if (decoder->options.include_timestamp)
 		strlcpy(decoder->timestamp, timestamptz_to_str(ACDAT_COMMIT_TIME(txn)),
 				sizeof(decoder->timestamp));
-	decoder->format->begin(decoder, txn);
+	if (decoder->options.include_empty_transactions)
+		ensure_begun(decoder, txn);
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(decoder->change_context);
 }
@@ -57,7 +72,9 @@ commit_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr c
 	MemoryContext old = MemoryContextSwitchTo(decoder->change_context);
 
 	OutputPluginUpdateProgress(ctx, false);
-	decoder->format->commit(decoder, txn, commit_lsn);
+	if (decoder->begun)
+		decoder->format->commit(decoder, txn, commit_lsn);
+	decoder->begun = false;
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(decoder->change_context);
 }
@@ -91,7 +108,7 @@ emit_change(AcdatDecoder *decoder, ReorderBufferTXN *txn, Relation relation,
 		new_tuple = ACDAT_NEW_TUPLE(change);
 	if (change->action != REORDER_BUFFER_CHANGE_INSERT)
 		old_tuple = ACDAT_OLD_TUPLE(change);
-	if (!decoder->format->accepts(plan, change->action, new_tuple != NULL, old_tuple != NULL))
+	if (!decoder->format->accepts(decoder, plan, change->action, new_tuple != NULL, old_tuple != NULL))
 		return;
 	if (new_tuple != NULL)
 	{
@@ -104,6 +121,7 @@ emit_change(AcdatDecoder *decoder, ReorderBufferTXN *txn, Relation relation,
 		acdat_make_row(decoder, plan, relation, old_tuple,
 					   plan->replident != REPLICA_IDENTITY_FULL, change->lsn, row.old_row);
 	}
+	ensure_begun(decoder, txn);
 	decoder->format->change(decoder, txn, &row);
 }
 
@@ -141,8 +159,10 @@ truncate_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelat
 	{
 		AcdatPlan  *plan = acdat_get_plan(decoder, relations[i]);
 
-		if (plan->wanted)
-			decoder->format->truncate(decoder, txn, change->lsn, plan);
+		if (!plan->wanted)
+			continue;
+		ensure_begun(decoder, txn);
+		decoder->format->truncate(decoder, txn, change->lsn, plan);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(decoder->change_context);
@@ -226,12 +246,35 @@ message_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr 
 	content, message_size};
 
 	report_progress(decoder);
+	if (!acdat_prefix_wanted(&decoder->options, prefix))
+		return;
 	prepare_message(decoder, &message);
 	if (decoder->generation == NULL ||
 		decoder->generation->policy->default_action != ACDAT_DROP)
+	{
+		if (transactional)
+			ensure_begun(decoder, txn);
 		decoder->format->message(decoder, txn, &message);
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(decoder->change_context);
+}
+
+/* Changes that came here by replication from these origins are left out. */
+static bool
+filter_by_origin_callback(LogicalDecodingContext *ctx, RepOriginId origin_id)
+{
+	AcdatDecoder *decoder = ctx->output_plugin_private;
+	ListCell   *lc;
+
+	if (decoder == NULL || origin_id == InvalidRepOriginId)
+		return false;
+	foreach(lc, decoder->options.filter_origins)
+	{
+		if (((AcdatOrigin *) lfirst(lc))->id == origin_id)
+			return true;
+	}
+	return false;
 }
 
 void
@@ -244,4 +287,5 @@ _PG_output_plugin_init(OutputPluginCallbacks *cb)
 	cb->truncate_cb = truncate_callback;
 	cb->message_cb = message_callback;
 	cb->commit_cb = commit_callback;
+	cb->filter_by_origin_cb = filter_by_origin_callback;
 }

@@ -95,11 +95,9 @@ typedef struct AcdatColumn
 	Size		mask_out_len;
 	Bitmapset  *sources;		/* see AcdatDecision; here indexes of columns */
 	FmgrInfo	out;
-	int			format_kind;	/* the format's own, see its prepare */
-	const char *name_json;
-	Size		name_json_len;
-	const char *type_json;
-	Size		type_json_len;
+	bool		notnull;
+	int			position;		/* number of the column as printed */
+	const char *default_text;	/* redacted; NULL: none, or not asked for */
 	bool		failed_before;	/* output failed once: guard it from now on */
 	bool		oversize_before;	/* masked for its size once: logged */
 } AcdatColumn;
@@ -125,11 +123,7 @@ typedef struct AcdatPlan
 	bool	   *nulls;
 	struct AcdatCell *new_cells;	/* room for the cells of a change */
 	struct AcdatCell *old_cells;
-	const char *table_json;		/* the format's own, see its prepare */
-	Size		table_json_len;
-	const char *pk_json;
-	Size		pk_json_len;
-	Size		fragments_len;	/* bytes of a row's fragments and punctuation */
+	void	   *format_data;	/* the format's own, see its prepare */
 	bool		warned;			/* of a missing identity or tuple */
 } AcdatPlan;
 
@@ -147,7 +141,7 @@ typedef struct AcdatCell
 {
 	AcdatCellKind kind;
 	bool		masked;			/* data is a mask, not of the column's type */
-	bool		matched;		/* a term was found */
+	uint32		matches;		/* terms found; whole values count as one */
 	const char *data;			/* text form, not NUL-terminated */
 	Size		len;			/* bytes */
 	char		small[24];		/* room for short values */
@@ -183,8 +177,11 @@ typedef struct AcdatFormat
 {
 	const char *name;
 
-	/* make the plan's fragments, once per plan, in its context */
-	void		(*prepare) (struct AcdatDecoder *decoder, Relation relation, AcdatPlan *plan);
+	/* make the format's data of the session, in its context */
+	void		(*start) (struct AcdatDecoder *decoder);
+
+	/* make a plan's format_data, once per plan, in its context */
+	void		(*prepare) (struct AcdatDecoder *decoder, AcdatPlan *plan);
 	void		(*begin) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn);
 	void		(*commit) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn,
 						   XLogRecPtr commit_lsn);
@@ -198,8 +195,8 @@ typedef struct AcdatFormat
 
 
 	/* can a change with these tuples be emitted?  Warns if not. */
-	bool		(*accepts) (AcdatPlan *plan, enum ReorderBufferChangeType action,
-							bool has_new, bool has_old);
+	bool		(*accepts) (const struct AcdatDecoder *decoder, AcdatPlan *plan,
+							enum ReorderBufferChangeType action, bool has_new, bool has_old);
 } AcdatFormat;
 
 extern const AcdatFormat acdat_format_wal2json1;
@@ -220,6 +217,7 @@ typedef struct AcdatDecoder
 	LogicalDecodingContext *ctx;
 	AcdatOptions options;
 	const AcdatFormat *format;
+	void	   *format_state;	/* the format's own, see its start */
 	MemoryContext session_context;	/* plans, generations, machines */
 	MemoryContext change_context;	/* reset after each change */
 	int			guc_level;		/* to undo pinned settings, 0 if none */
@@ -234,7 +232,8 @@ typedef struct AcdatDecoder
 	acd_allocator allocator_storage;
 
 	HTAB	   *plans;
-	uint64		transaction_changes;	/* emitted in the current one */
+	bool		begun;			/* the current transaction's begin was emitted */
+	uint64		transaction_changes;	/* emitted in it */
 	char		timestamp[MAXDATELEN + 1];	/* its commit time, as printed */
 	uint64		unreported;		/* changes since the last progress update */
 	AcdatCounts counts;
@@ -262,6 +261,10 @@ extern void acdat_plans_discard(AcdatDecoder *decoder);
 extern void acdat_plan_column(const AcdatDecoder *decoder, Form_pg_attribute attr,
 							  const AcdatDecision *decision, AcdatColumn *column);
 
+/* A default's expression under the action of its column; NULL: not shown. */
+extern const char *acdat_redact_default(const AcdatDecoder *decoder, const AcdatColumn *column,
+										const char *expression);
+
 /*
  * cell.c: a tuple's values after everything that has to happen to them.
  * "identity" says that the tuple holds the replica identity only.  In the
@@ -276,13 +279,13 @@ extern void acdat_mask_oversize(AcdatDecoder *decoder, const AcdatPlan *plan, in
 /* rewrite.c */
 
 /*
- * Replace the terms in a text.  Returns false, leaving the outputs alone, if
- * there are none; else the new text, palloc'd in the current context.  A text
+ * Replace the terms in a text.  Returns the number of replacements and, unless
+ * it is 0, the new text, palloc'd in the current context.  A text
  * that would grow past "limit" bytes becomes NULL.
  */
-extern bool acdat_redact_text(const acd_machine *const *machines, int nmachines,
-							  const char *text, Size len, Size limit,
-							  char **result, Size *result_len);
+extern uint32 acdat_redact_text(const acd_machine *const *machines, int nmachines,
+								const char *text, Size len, Size limit,
+								char **result, Size *result_len);
 extern bool acdat_text_matches(const acd_machine *const *machines, int nmachines,
 							   const char *text, Size len);
 

@@ -8,216 +8,490 @@
  * "keyvalues":["y"]}}]}
  *
  * The message is opened by begin, grows in the context's buffer, and is
- * written by commit.
+ * written by commit; with "write-in-chunks" each part of it is a message.
+ * White space of "pretty-print" is in the layout, which is empty without it.
  */
 #include "postgres.h"
 
 #include "wal2json.h"
 
-/* A list of the names or types of the primary key's columns. */
-static void
-append_key_list(StringInfo buf, const AcdatPlan *plan, bool types)
+/* The members of a row's object, one for each list. */
+typedef struct ListLayout
 {
-	bool		first = true;
+	const char *new_name;		/* NULL: not in the new row */
+	const char *key_name;		/* NULL: not in the old keys */
+	bool		wanted;
+	W2jText		new_open;		/* up to and with the bracket */
+	W2jText		key_open;
+} ListLayout;
 
-	for (int i = 0; i < plan->ncolumns; i++)
+/* Everything of the format that the options decide. */
+typedef struct Layout
+{
+	ListLayout	lists[W2J_LISTS];
+	W2jText		begin;			/* { */
+	W2jText		change;			/* "change":[ */
+	W2jText		before_change;	/* newline and indent before a change */
+	W2jText		kind[3];		/* { and "kind", by wal2json's order of actions */
+	W2jText		next_list;		/* after a list that another follows */
+	W2jText		last_list;		/* after the last list of a row */
+	W2jText		object_open;	/* "columns":{ with columns-as-object */
+	W2jText		keys_object_open;
+	W2jText		keys_open;		/* "oldkeys":{ */
+	W2jText		keys_close;
+	W2jText		separator;		/* between items */
+	W2jText		comma;			/* after a member's value */
+	W2jText		end_change;
+	W2jText		end;			/* of the transaction */
+	W2jText		message_begin;	/* of one without a transaction */
+	W2jText		message;
+	W2jText		message_content;
+	W2jText		message_end;
+	W2jText		message_close;
+	const char *tab;
+	const char *newline;
+	const char *space;
+} Layout;
+
+static const Layout *
+layout_of(const AcdatDecoder *decoder)
+{
+	return decoder->format_state;
+}
+
+static void
+lay_out_lists(const AcdatOptions *options, Layout *layout)
+{
+	static const char *const new_names[W2J_LISTS] = {
+		"columnnames", "columntypes", "columntypeoids", "columnpositions",
+		"columnoptionals", "columndefaults", "columnvalues"
+	};
+	static const char *const key_names[W2J_LISTS] = {
+		"keynames", "keytypes", "keytypeoids", NULL, NULL, NULL, "keyvalues"
+	};
+	const bool	wanted[W2J_LISTS] = {
+		true, options->include_types, options->include_type_oids,
+		options->include_column_positions, options->include_not_null,
+		options->include_default, true
+	};
+	const char *ht = layout->tab;
+
+	for (int i = 0; i < W2J_LISTS; i++)
 	{
-		const AcdatColumn *column = &plan->columns[i];
+		ListLayout *list = &layout->lists[i];
 
-		if (!column->primary || column->action == ACDAT_DROP)
-			continue;
-		if (!first)
-			appendStringInfoChar(buf, ',');
-		first = false;
-		if (types)
-			appendBinaryStringInfo(buf, column->type_json, (int) column->type_json_len);
-		else
-			appendBinaryStringInfo(buf, column->name_json, (int) column->name_json_len);
+		list->new_name = new_names[i];
+		list->key_name = key_names[i];
+		list->wanted = wanted[i];
+		list->new_open = w2j_format("%s%s%s\"%s\":%s[", ht, ht, ht, new_names[i],
+									layout->space);
+		if (key_names[i] != NULL)
+			list->key_open = w2j_format("%s%s%s%s\"%s\":%s[", ht, ht, ht, ht, key_names[i],
+										layout->space);
 	}
 }
 
-/*
- * Of a column its name and type as strings; of a table ,"schema":"s",
- * "table":"t"   of the primary key ,"pk":{...}
- */
 static void
-prepare(AcdatDecoder *decoder, Relation relation pg_attribute_unused(), AcdatPlan *plan)
+start(AcdatDecoder *decoder)
 {
-	StringInfoData buf;
+	static const char *const kinds[] = {"insert", "update", "delete"};
+	const AcdatOptions *options = &decoder->options;
+	Layout	   *layout = palloc0(sizeof(Layout));
+	const char *ht = options->pretty_print ? "\t" : "";
+	const char *nl = options->pretty_print ? "\n" : "";
+	const char *sp = options->pretty_print ? " " : "";
+	const char *chunk_nl = options->write_in_chunks ? "" : nl;
 
-	initStringInfo(&buf);
-	if (decoder->options.include_schemas)
-	{
-		appendStringInfoString(&buf, ",\"schema\":");
-		w2j_append_name(decoder, &buf, plan->schema);
-	}
-	appendStringInfoString(&buf, ",\"table\":");
-	w2j_append_name(decoder, &buf, plan->table);
-	plan->table_json = w2j_fragment(&buf, &plan->table_json_len);
+	layout->tab = ht;
+	layout->newline = nl;
+	layout->space = sp;
+	lay_out_lists(options, layout);
+	layout->begin = w2j_format("{%s", nl);
+	layout->change = w2j_format("%s\"change\":%s[", ht, sp);
+	layout->before_change = w2j_format("%s%s%s", chunk_nl, ht, ht);
+	for (int i = 0; i < (int) lengthof(kinds); i++)
+		layout->kind[i] = w2j_format("{%s%s%s%s\"kind\":%s\"%s\",%s", nl, ht, ht, ht, sp,
+									 kinds[i], nl);
+	layout->next_list = w2j_format("],%s", nl);
+	layout->last_list = w2j_format("]%s", nl);
+	layout->object_open = w2j_format("%s%s%s\"columns\":%s{", ht, ht, ht, sp);
+	layout->keys_object_open = w2j_format("%s%s%s\"oldkeys\":%s{", ht, ht, ht, sp);
+	layout->keys_open = w2j_format("%s%s%s\"oldkeys\":%s{%s", ht, ht, ht, sp, nl);
+	layout->keys_close = w2j_format("%s%s%s}%s", ht, ht, ht, nl);
+	layout->separator = w2j_format(",%s", sp);
+	layout->comma = w2j_format(",%s", nl);
+	layout->end_change = w2j_format("%s%s}", ht, ht);
+	layout->end = w2j_format("%s%s]%s}", chunk_nl, ht, nl);
+	layout->message_begin = w2j_format("{%s%s\"change\":%s[%s", nl, ht, sp, nl);
+	layout->message = w2j_format("{%s%s%s%s\"kind\":%s\"message\",%s%s%s%s\"transactional\":%s",
+								 nl, ht, ht, ht, sp, nl, ht, ht, ht, sp);
+	layout->message_content = w2j_format(",%s%s%s%s\"content\":%s", nl, ht, ht, ht, sp);
+	layout->message_end = w2j_format("%s%s%s}", nl, ht, ht);
+	layout->message_close = w2j_format("%s%s]%s}", nl, ht, nl);
+	decoder->format_state = layout;
+}
+
+/* ---- plans ---- */
+
+/* A list of the names or types of the primary key's columns. */
+static void
+append_key_list(const AcdatPlan *plan, const W2jTable *table, const Layout *layout,
+				W2jList list, StringInfo buf)
+{
+	const char *separator = "";
 
 	for (int i = 0; i < plan->ncolumns; i++)
 	{
-		AcdatColumn *column = &plan->columns[i];
-
-		w2j_prepare_column(decoder, column);
-		plan->fragments_len += column->name_json_len + column->type_json_len + strlen(",,,");
+		if (!plan->columns[i].primary || plan->columns[i].action == ACDAT_DROP)
+			continue;
+		appendStringInfo(buf, "%s%s", separator, table->columns[i].item[list].data);
+		separator = layout->separator.data;
 	}
+}
 
-	if (!decoder->options.include_pk || !plan->has_primary_key)
-		return;
+/* The member "pk" up to its closing brace. */
+static W2jText
+prepare_primary_key(const AcdatDecoder *decoder, const AcdatPlan *plan, const W2jTable *table)
+{
+	const Layout *layout = layout_of(decoder);
+	const char *ht = layout->tab;
+	const char *nl = layout->newline;
+	const char *sp = layout->space;
+	StringInfoData buf;
+
 	initStringInfo(&buf);
-	appendStringInfoString(&buf, ",\"pk\":{\"pknames\":[");
-	append_key_list(&buf, plan, false);
-	appendStringInfoString(&buf, "],\"pktypes\":[");
+	appendStringInfo(&buf, "%s%s%s\"pk\":%s{%s%s%s%s%s\"pknames\":%s[", ht, ht, ht, sp, nl,
+					 ht, ht, ht, ht, sp);
+	append_key_list(plan, table, layout, W2J_NAMES, &buf);
+	appendStringInfo(&buf, "],%s%s%s%s%s\"pktypes\":%s[", nl, ht, ht, ht, ht, sp);
 	if (decoder->options.include_types)
-		append_key_list(&buf, plan, true);
-	appendStringInfoString(&buf, "]}");
-	plan->pk_json = w2j_fragment(&buf, &plan->pk_json_len);
+		append_key_list(plan, table, layout, W2J_TYPES, &buf);
+	appendStringInfo(&buf, "]%s%s%s%s}", nl, ht, ht, ht);
+	return w2j_fragment(&buf);
+}
+
+static void
+prepare(AcdatDecoder *decoder, AcdatPlan *plan)
+{
+	const Layout *layout = layout_of(decoder);
+	const char *ht = layout->tab;
+	W2jTable   *table = w2j_prepare(decoder, plan);
+	W2jText		schema = {"", 0};
+
+	if (decoder->options.include_schemas)
+		schema = w2j_format("%s%s%s\"schema\":%s%s,%s", ht, ht, ht, layout->space,
+							w2j_name(decoder, plan->schema).data, layout->newline);
+	table->table = w2j_format("%s%s%s%s\"table\":%s%s,%s", schema.data, ht, ht, ht,
+							  layout->space, w2j_name(decoder, plan->table).data,
+							  layout->newline);
+	for (int i = 0; i < plan->ncolumns; i++)
+	{
+		W2jColumn  *column = &table->columns[i];
+
+		/* a name can stand twice more: unchanged, and with its redactions */
+		table->fragments_len += 2 * column->item[W2J_NAMES].len + 64;
+		for (int list = 0; list < W2J_VALUES; list++)
+			table->fragments_len += column->item[list].len;
+		if (decoder->options.columns_as_object)
+			column->head = w2j_format("%s:%s", column->item[W2J_NAMES].data, layout->space);
+	}
+	if (decoder->options.include_pk && plan->has_primary_key)
+		table->pk = prepare_primary_key(decoder, plan, table);
+}
+
+/* ---- transactions ---- */
+
+/* One member of the transaction's object. */
+static char *
+put_member(char *pos, const Layout *layout, const char *name, const char *value)
+{
+	return pos + snprintf(pos, W2J_RECORD_BYTES / 8, "%s\"%s\":%s%s,%s", layout->tab, name,
+						  layout->space, value, layout->newline);
 }
 
 static void
 begin(AcdatDecoder *decoder, ReorderBufferTXN *txn)
 {
 	LogicalDecodingContext *ctx = decoder->ctx;
+	const AcdatOptions *options = &decoder->options;
+	const Layout *layout = layout_of(decoder);
 	char	   *pos;
 
 	OutputPluginPrepareWrite(ctx, true);
 	pos = w2j_reserve(decoder, W2J_RECORD_BYTES);
-	*pos++ = '{';
-	if (decoder->options.include_xids)
-	{
-		pos = ACDAT_PUT_LITERAL(pos, "\"xid\":");
-		pos = w2j_put_uint32(pos, txn->xid);
-		*pos++ = ',';
-	}
-	if (decoder->options.include_lsn)
-	{
-		pos = ACDAT_PUT_LITERAL(pos, "\"nextlsn\":\"");
-		pos = w2j_put_lsn(pos, txn->end_lsn);
-		pos = ACDAT_PUT_LITERAL(pos, "\",");
-	}
-	if (decoder->options.include_timestamp)
-	{
-		pos = ACDAT_PUT_LITERAL(pos, "\"timestamp\":\"");
-		pos = acdat_put(pos, decoder->timestamp, strlen(decoder->timestamp));
-		pos = ACDAT_PUT_LITERAL(pos, "\",");
-	}
-	pos = ACDAT_PUT_LITERAL(pos, "\"change\":[");
+	pos = w2j_put(pos, layout->begin);
+	if (options->include_xids)
+		pos = put_member(pos, layout, "xid", psprintf("%u", txn->xid));
+	if (options->include_lsn)
+		pos = put_member(pos, layout, "nextlsn",
+						 psprintf("\"" ACDAT_LSN_FORMAT "\"", LSN_FORMAT_ARGS(txn->end_lsn)));
+	if (options->include_timestamp)
+		pos = put_member(pos, layout, "timestamp", psprintf("\"%s\"", decoder->timestamp));
+	if (options->include_origin)
+		pos = put_member(pos, layout, "origin", psprintf("%u", txn->origin_id));
+	if (options->include_generation && decoder->generation != NULL)
+		pos = put_member(pos, layout, "generation",
+						 psprintf("%lld", (long long) decoder->generation->header.generation));
+	pos = w2j_put(pos, layout->change);
 	w2j_written(decoder, pos);
+	if (options->write_in_chunks)
+		OutputPluginWrite(ctx, true);
 }
 
 static void
 commit(AcdatDecoder *decoder, ReorderBufferTXN *txn pg_attribute_unused(),
 	   XLogRecPtr commit_lsn pg_attribute_unused())
 {
-	appendStringInfoString(decoder->ctx->out, "]}");
-	OutputPluginWrite(decoder->ctx, true);
+	LogicalDecodingContext *ctx = decoder->ctx;
+	char	   *pos;
+
+	if (decoder->options.write_in_chunks)
+		OutputPluginPrepareWrite(ctx, true);
+	pos = w2j_reserve(decoder, W2J_RECORD_BYTES);
+	pos = w2j_put(pos, layout_of(decoder)->end);
+	w2j_written(decoder, pos);
+	OutputPluginWrite(ctx, true);
 }
 
-/* The parallel lists a row is made of. */
-typedef enum ListKind
-{
-	LIST_NAMES,
-	LIST_TYPES,
-	LIST_VALUES
-} ListKind;
+/* ---- changes ---- */
 
-/*
- * One list of a row.  Of old keys only what is in the identity, if
- * "identity", and never nulls, if "keys".
- */
-static char *
-put_list(char *pos, const AcdatPlan *plan, const AcdatCell *row, ListKind kind,
-		 bool keys, bool identity)
+/* Which cells of a row are listed: of old keys never nulls. */
+typedef enum RowKind
 {
+	NEW_ROW,
+	OLD_KEYS,					/* all there are */
+	OLD_IDENTITY				/* those of the identity */
+} RowKind;
+
+static inline bool
+is_listed(const AcdatColumn *column, const AcdatCell *cell, RowKind kind)
+{
+	return w2j_appears(cell) &&
+		(kind == NEW_ROW || cell->kind != ACDAT_CELL_NULL) &&
+		(kind != OLD_IDENTITY || column->identity);
+}
+
+/* The items of one list of a row. */
+static char *
+put_list(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const AcdatCell *row,
+		 W2jList list, RowKind kind)
+{
+	const W2jTable *table = w2j_table(plan);
+	W2jText		separator = layout_of(decoder)->separator;
 	bool		first = true;
 
-	*pos++ = '[';
+	/* wal2json forgets these without the types */
+	if (list == W2J_OPTIONALS && !decoder->options.include_types)
+		return pos;
 	for (int i = 0; i < plan->ncolumns; i++)
 	{
-		const AcdatColumn *column = &plan->columns[i];
-
-		if (!w2j_appears(&row[i]) || (identity && !column->identity) ||
-			(keys && row[i].kind == ACDAT_CELL_NULL))
+		if (!is_listed(&plan->columns[i], &row[i], kind))
 			continue;
 		if (!first)
-			*pos++ = ',';
+			pos = w2j_put(pos, separator);
 		first = false;
-		if (kind == LIST_NAMES)
-			pos = acdat_put(pos, column->name_json, column->name_json_len);
-		else if (kind == LIST_TYPES)
-			pos = acdat_put(pos, column->type_json, column->type_json_len);
+		if (list == W2J_VALUES)
+			pos = w2j_put_value(decoder, pos, &table->columns[i], &row[i]);
 		else
-			pos = w2j_put_value(pos, column, &row[i]);
+			pos = w2j_put(pos, table->columns[i].item[list]);
+	}
+	return pos;
+}
+
+/* A row's lists, each closed by what follows it but for the last. */
+static char *
+put_lists(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const AcdatCell *row,
+		  RowKind kind)
+{
+	const Layout *layout = layout_of(decoder);
+
+	for (int i = 0; i < W2J_LISTS; i++)
+	{
+		const ListLayout *list = &layout->lists[i];
+		W2jText		open = kind == NEW_ROW ? list->new_open : list->key_open;
+
+		if (!list->wanted || open.data == NULL)
+			continue;
+		pos = w2j_put(pos, open);
+		pos = put_list(pos, decoder, plan, row, (W2jList) i, kind);
+		if (i != W2J_VALUES)
+			pos = w2j_put(pos, layout->next_list);
+	}
+	return pos;
+}
+
+/* A row as an object of names and values, for "columns-as-object". */
+static char *
+put_object(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const AcdatCell *row,
+		   RowKind kind)
+{
+	const W2jTable *table = w2j_table(plan);
+	W2jText		separator = layout_of(decoder)->separator;
+	bool		first = true;
+
+	for (int i = 0; i < plan->ncolumns; i++)
+	{
+		if (!is_listed(&plan->columns[i], &row[i], kind))
+			continue;
+		if (!first)
+			pos = w2j_put(pos, separator);
+		first = false;
+		pos = w2j_put(pos, table->columns[i].head);
+		pos = w2j_put_value(decoder, pos, &table->columns[i], &row[i]);
+	}
+	*pos++ = '}';
+	return pos;
+}
+
+/* The names of the columns whose TOASTed value is not in the change. */
+static char *
+put_unchanged(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan,
+			  const AcdatCell *row)
+{
+	const Layout *layout = layout_of(decoder);
+	bool		first = true;
+
+	pos += snprintf(pos, 64, "%s%s%s\"unchangedcolumns\":%s[", layout->tab, layout->tab,
+					layout->tab, layout->space);
+	for (int i = 0; i < plan->ncolumns; i++)
+	{
+		if (row[i].kind != ACDAT_CELL_UNCHANGED)
+			continue;
+		if (!first)
+			pos = w2j_put(pos, layout->separator);
+		first = false;
+		pos = w2j_put(pos, w2j_table(plan)->columns[i].item[W2J_NAMES]);
 	}
 	*pos++ = ']';
 	return pos;
 }
 
+/*
+ * The new row without what ends its last list: a comma and a newline if
+ * something follows, else a newline.
+ */
 static char *
-put_new_row(char *pos, const AcdatDecoder *decoder, const AcdatChange *change)
+put_new_row(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const AcdatCell *row)
 {
-	pos = ACDAT_PUT_LITERAL(pos, ",\"columnnames\":");
-	pos = put_list(pos, change->plan, change->new_row, LIST_NAMES, false, false);
-	if (decoder->options.include_types)
+	const Layout *layout = layout_of(decoder);
+
+	if (decoder->options.columns_as_object)
 	{
-		pos = ACDAT_PUT_LITERAL(pos, ",\"columntypes\":");
-		pos = put_list(pos, change->plan, change->new_row, LIST_TYPES, false, false);
+		pos = w2j_put(pos, layout->object_open);
+		pos = put_object(pos, decoder, plan, row, NEW_ROW);
 	}
-	pos = ACDAT_PUT_LITERAL(pos, ",\"columnvalues\":");
-	return put_list(pos, change->plan, change->new_row, LIST_VALUES, false, false);
+	else
+	{
+		pos = put_lists(pos, decoder, plan, row, NEW_ROW);
+		*pos++ = ']';
+	}
+	if (decoder->options.unchanged_toast)
+	{
+		pos = w2j_put(pos, layout->comma);
+		pos = put_unchanged(pos, decoder, plan, row);
+	}
+	return pos;
 }
 
 static char *
 put_old_keys(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan,
-			 const AcdatCell *row, bool identity)
+			 const AcdatCell *row, RowKind kind)
 {
-	pos = ACDAT_PUT_LITERAL(pos, ",\"oldkeys\":{\"keynames\":");
-	pos = put_list(pos, plan, row, LIST_NAMES, true, identity);
-	if (decoder->options.include_types)
+	const Layout *layout = layout_of(decoder);
+
+	if (decoder->options.columns_as_object)
 	{
-		pos = ACDAT_PUT_LITERAL(pos, ",\"keytypes\":");
-		pos = put_list(pos, plan, row, LIST_TYPES, true, identity);
+		pos = w2j_put(pos, layout->keys_object_open);
+		return put_object(pos, decoder, plan, row, kind);
 	}
-	pos = ACDAT_PUT_LITERAL(pos, ",\"keyvalues\":");
-	pos = put_list(pos, plan, row, LIST_VALUES, true, identity);
-	*pos++ = '}';
-	return pos;
+	pos = w2j_put(pos, layout->keys_open);
+	pos = put_lists(pos, decoder, plan, row, kind);
+	pos = w2j_put(pos, layout->last_list);
+	return acdat_put(pos, layout->keys_close.data,
+					 layout->keys_close.len - strlen(layout->newline));
+}
+
+/* The members of a change after its table, separated by commas. */
+static char *
+put_members(char *pos, const AcdatDecoder *decoder, const AcdatChange *change)
+{
+	const Layout *layout = layout_of(decoder);
+	const AcdatPlan *plan = change->plan;
+	const AcdatCell *keys = change->old_row ? change->old_row : change->new_row;
+	RowKind		kind = OLD_IDENTITY;
+
+	/* the old row of an update is listed as it is */
+	if (change->action == REORDER_BUFFER_CHANGE_UPDATE && change->old_row != NULL)
+		kind = OLD_KEYS;
+	if (change->new_row != NULL)
+	{
+		pos = put_new_row(pos, decoder, plan, change->new_row);
+		pos = w2j_put(pos, layout->comma);
+	}
+	if (w2j_table(plan)->pk.data != NULL)
+	{
+		pos = w2j_put(pos, w2j_table(plan)->pk);
+		pos = w2j_put(pos, layout->comma);
+	}
+	if (change->action != REORDER_BUFFER_CHANGE_INSERT && keys != NULL)
+	{
+		pos = put_old_keys(pos, decoder, plan, keys, kind);
+		pos = w2j_put(pos, layout->comma);
+	}
+	if (decoder->options.include_redactions)
+	{
+		pos = w2j_put_redactions(pos, plan, change->new_row ? change->new_row : change->old_row);
+		pos = w2j_put(pos, layout->comma);
+	}
+
+	/* the last comma was one too many */
+	pos -= layout->comma.len;
+	return acdat_put(pos, layout->newline, strlen(layout->newline));
+}
+
+static int
+kind_index(enum ReorderBufferChangeType action)
+{
+	switch (action)
+	{
+		case REORDER_BUFFER_CHANGE_INSERT:
+			return 0;
+		case REORDER_BUFFER_CHANGE_UPDATE:
+			return 1;
+		default:
+			return 2;
+	}
 }
 
 static void
 write_change(AcdatDecoder *decoder, ReorderBufferTXN *txn pg_attribute_unused(),
 			 AcdatChange *change)
 {
-	const AcdatPlan *plan = change->plan;
+	LogicalDecodingContext *ctx = decoder->ctx;
+	const Layout *layout = layout_of(decoder);
+	const W2jTable *table = w2j_table(change->plan);
 	AcdatChange bounded = *change;
 	char	   *pos;
+
+	if (decoder->options.write_in_chunks)
+		OutputPluginPrepareWrite(ctx, true);
 
 	/* old keys out of the new row are a second copy of its values */
 	if (change->action == REORDER_BUFFER_CHANGE_UPDATE && change->old_row == NULL)
 		bounded.old_row = change->new_row;
 	pos = w2j_reserve_change(decoder, &bounded,
-							 W2J_RECORD_BYTES + plan->table_json_len + plan->pk_json_len +
-							 2 * plan->fragments_len);
+							 2 * W2J_RECORD_BYTES + table->table.len + table->pk.len +
+							 2 * table->fragments_len);
+	pos = w2j_put(pos, layout->before_change);
 	if (decoder->transaction_changes++ > 0)
 		*pos++ = ',';
-	if (change->action == REORDER_BUFFER_CHANGE_INSERT)
-		pos = ACDAT_PUT_LITERAL(pos, "{\"kind\":\"insert\"");
-	else if (change->action == REORDER_BUFFER_CHANGE_UPDATE)
-		pos = ACDAT_PUT_LITERAL(pos, "{\"kind\":\"update\"");
-	else
-		pos = ACDAT_PUT_LITERAL(pos, "{\"kind\":\"delete\"");
-	pos = acdat_put(pos, plan->table_json, plan->table_json_len);
-	if (change->new_row != NULL)
-		pos = put_new_row(pos, decoder, change);
-	if (plan->pk_json != NULL)
-		pos = acdat_put(pos, plan->pk_json, plan->pk_json_len);
-	if (change->action == REORDER_BUFFER_CHANGE_UPDATE)
-		pos = put_old_keys(pos, decoder, plan, bounded.old_row, change->old_row == NULL);
-	else if (change->action == REORDER_BUFFER_CHANGE_DELETE)
-		pos = put_old_keys(pos, decoder, plan, change->old_row, true);
-	*pos++ = '}';
+	pos = w2j_put(pos, layout->kind[kind_index(change->action)]);
+	pos = w2j_put(pos, table->table);
+	pos = put_members(pos, decoder, change);
+	pos = w2j_put(pos, layout->end_change);
 	w2j_written(decoder, pos);
+	if (decoder->options.write_in_chunks)
+		OutputPluginWrite(ctx, true);
 }
 
 /*
@@ -229,47 +503,56 @@ write_message(AcdatDecoder *decoder, ReorderBufferTXN *txn pg_attribute_unused()
 			  const AcdatMessage *message)
 {
 	LogicalDecodingContext *ctx = decoder->ctx;
+	const Layout *layout = layout_of(decoder);
+	bool		separate = decoder->options.write_in_chunks || !message->transactional;
 	Size		size = W2J_RECORD_BYTES + acdat_json_size(message->prefix, message->prefix_len) +
 		acdat_json_size(message->content, message->content_len);
 	char	   *pos;
 
-	if (!message->transactional)
+	if (separate)
 		OutputPluginPrepareWrite(ctx, true);
 	pos = w2j_reserve(decoder, size);
 	if (!message->transactional)
-		pos = ACDAT_PUT_LITERAL(pos, "{\"change\":[");
-	else if (decoder->transaction_changes++ > 0)
-		*pos++ = ',';
-	pos = ACDAT_PUT_LITERAL(pos, "{\"kind\":\"message\",\"transactional\":");
+	{
+		pos = w2j_put(pos, layout->message_begin);
+		pos += snprintf(pos, 8, "%s%s", layout->tab, layout->tab);
+	}
+	else
+	{
+		pos = w2j_put(pos, layout->before_change);
+		if (decoder->transaction_changes++ > 0)
+			*pos++ = ',';
+	}
+	pos = w2j_put(pos, layout->message);
 	if (message->transactional)
 		pos = ACDAT_PUT_LITERAL(pos, "true");
 	else
 		pos = ACDAT_PUT_LITERAL(pos, "false");
-	pos = ACDAT_PUT_LITERAL(pos, ",\"prefix\":");
+	pos += snprintf(pos, 64, ",%s%s%s%s\"prefix\":%s", layout->newline, layout->tab, layout->tab,
+					layout->tab, layout->space);
 	pos = acdat_put_json(pos, message->prefix, message->prefix_len);
-	pos = ACDAT_PUT_LITERAL(pos, ",\"content\":");
+	pos = w2j_put(pos, layout->message_content);
 	pos = acdat_put_json(pos, message->content, message->content_len);
-	*pos++ = '}';
+	pos = w2j_put(pos, layout->message_end);
 	if (!message->transactional)
-		pos = ACDAT_PUT_LITERAL(pos, "]}");
+		pos = w2j_put(pos, layout->message_close);
 	w2j_written(decoder, pos);
-	if (!message->transactional)
+	if (separate)
 		OutputPluginWrite(ctx, true);
 }
 
-/* wal2json warns and drops; the warnings come once per relation here. */
+/* wal2json warns and leaves such changes out. */
 static bool
-accepts(AcdatPlan *plan, enum ReorderBufferChangeType action, bool has_new, bool has_old)
+accepts(const AcdatDecoder *decoder, AcdatPlan *plan, enum ReorderBufferChangeType action,
+		bool has_new, bool has_old)
 {
-	bool		identified = plan->has_identity_index ||
-		plan->replident == REPLICA_IDENTITY_FULL;
+	bool		identified = action == REORDER_BUFFER_CHANGE_INSERT ||
+		plan->has_identity_index || plan->replident == REPLICA_IDENTITY_FULL;
 	bool		complete = action == REORDER_BUFFER_CHANGE_DELETE ? has_old : has_new;
-	const char *kind = action == REORDER_BUFFER_CHANGE_INSERT ? "INSERT" :
-		action == REORDER_BUFFER_CHANGE_UPDATE ? "UPDATE" : "DELETE";
 
-	if (action == REORDER_BUFFER_CHANGE_INSERT)
-		identified = true;
 	if (identified && complete)
+		return true;
+	if (w2j_identity_fault(decoder, plan, action, has_new, has_old))
 		return true;
 	if (!plan->warned && !identified)
 		ereport(WARNING,
@@ -277,13 +560,15 @@ accepts(AcdatPlan *plan, enum ReorderBufferChangeType action, bool has_new, bool
 								 plan->table)));
 	else if (!plan->warned)
 		ereport(WARNING,
-				(errmsg_internal("no tuple data for %s in table \"%s\"", kind, plan->table)));
+				(errmsg_internal("no tuple data for %s in table \"%s\"", w2j_command(action),
+								 plan->table)));
 	plan->warned = true;
 	return false;
 }
 
 const AcdatFormat acdat_format_wal2json1 = {
 	.name = "wal2json 1",
+	.start = start,
 	.prepare = prepare,
 	.begin = begin,
 	.commit = commit,

@@ -10,93 +10,142 @@
 #include "wal2json.h"
 
 /*
- * Of a column: {"name":"a","type":"text","value":   of a table:
- * ,"schema":"s","table":"t"   of the primary key: ,"pk":[{"name":...}]
+ * What stands around a column's value.  With "columns-as-object" a row is an
+ * object of names and values, else an array of objects.
  */
 static void
-prepare_column(AcdatDecoder *decoder, AcdatColumn *column)
+prepare_column(const AcdatOptions *options, W2jColumn *column)
 {
 	StringInfoData buf;
 
-	w2j_prepare_column(decoder, column);
-	initStringInfo(&buf);
-	appendStringInfoString(&buf, "{\"name\":");
-	appendBinaryStringInfo(&buf, column->name_json, (int) column->name_json_len);
-	if (decoder->options.include_types)
+	if (options->columns_as_object)
 	{
-		appendStringInfoString(&buf, ",\"type\":");
-		appendBinaryStringInfo(&buf, column->type_json, (int) column->type_json_len);
+		column->head = w2j_format("%s:", column->item[W2J_NAMES].data);
+		column->tail = w2j_format("%s", "");
+		return;
 	}
+	initStringInfo(&buf);
+	appendStringInfo(&buf, "{\"name\":%s", column->item[W2J_NAMES].data);
+	if (options->include_types)
+		appendStringInfo(&buf, ",\"type\":%s", column->item[W2J_TYPES].data);
+	if (options->include_type_oids)
+		appendStringInfo(&buf, ",\"typeoid\":%s", column->item[W2J_TYPE_OIDS].data);
 	appendStringInfoString(&buf, ",\"value\":");
-	column->name_json = w2j_fragment(&buf, &column->name_json_len);
+	column->head = w2j_fragment(&buf);
+
+	initStringInfo(&buf);
+	if (options->include_not_null)
+		appendStringInfo(&buf, ",\"optional\":%s", column->item[W2J_OPTIONALS].data);
+	if (options->include_column_positions)
+		appendStringInfo(&buf, ",\"position\":%s", column->item[W2J_POSITIONS].data);
+	if (options->include_default)
+		appendStringInfo(&buf, ",\"default\":%s", column->item[W2J_DEFAULTS].data);
+	appendStringInfoChar(&buf, '}');
+	column->tail = w2j_fragment(&buf);
 }
 
-static void
-prepare_primary_key(AcdatPlan *plan)
+/* The member "pk": columns without values, or names only in objects. */
+static W2jText
+prepare_primary_key(const AcdatOptions *options, const AcdatPlan *plan, const W2jTable *table)
 {
 	StringInfoData buf;
-	bool		first = true;
+	const char *comma = "";
 
 	initStringInfo(&buf);
 	appendStringInfoString(&buf, ",\"pk\":[");
 	for (int i = 0; plan->has_primary_key && i < plan->ncolumns; i++)
 	{
-		const AcdatColumn *column = &plan->columns[i];
+		const W2jColumn *column = &table->columns[i];
 
-		if (!column->primary || column->action == ACDAT_DROP)
+		if (!plan->columns[i].primary || plan->columns[i].action == ACDAT_DROP)
 			continue;
-		if (!first)
-			appendStringInfoChar(&buf, ',');
-		first = false;
-
-		/* the column's fragment up to its value */
-		appendBinaryStringInfo(&buf, column->name_json,
-							   (int) (column->name_json_len - strlen(",\"value\":")));
-		appendStringInfoChar(&buf, '}');
+		appendStringInfoString(&buf, comma);
+		comma = ",";
+		if (options->columns_as_object)
+			appendStringInfoString(&buf, column->item[W2J_NAMES].data);
+		else
+		{
+			/* a column's head without its last member */
+			appendBinaryStringInfo(&buf, column->head.data,
+								   (int) (column->head.len - strlen(",\"value\":")));
+			appendStringInfoChar(&buf, '}');
+		}
 	}
 	appendStringInfoChar(&buf, ']');
-	plan->pk_json = w2j_fragment(&buf, &plan->pk_json_len);
+	return w2j_fragment(&buf);
 }
 
 static void
-prepare(AcdatDecoder *decoder, Relation relation pg_attribute_unused(), AcdatPlan *plan)
+prepare(AcdatDecoder *decoder, AcdatPlan *plan)
 {
-	StringInfoData buf;
+	const AcdatOptions *options = &decoder->options;
+	W2jTable   *table = w2j_prepare(decoder, plan);
 
-	initStringInfo(&buf);
-	if (decoder->options.include_schemas)
-	{
-		appendStringInfoString(&buf, ",\"schema\":");
-		w2j_append_name(decoder, &buf, plan->schema);
-	}
-	appendStringInfoString(&buf, ",\"table\":");
-	w2j_append_name(decoder, &buf, plan->table);
-	plan->table_json = w2j_fragment(&buf, &plan->table_json_len);
+	if (options->include_schemas)
+		table->table = w2j_format(",\"schema\":%s,\"table\":%s",
+								  w2j_name(decoder, plan->schema).data,
+								  w2j_name(decoder, plan->table).data);
+	else
+		table->table = w2j_format(",\"table\":%s", w2j_name(decoder, plan->table).data);
 
 	for (int i = 0; i < plan->ncolumns; i++)
 	{
-		prepare_column(decoder, &plan->columns[i]);
-		plan->fragments_len += plan->columns[i].name_json_len + strlen("},");
+		W2jColumn  *column = &table->columns[i];
+
+		prepare_column(options, column);
+
+		/* a name can stand twice more: unchanged, and with its redactions */
+		table->fragments_len += column->head.len + column->tail.len +
+			2 * column->item[W2J_NAMES].len + 32;
 	}
-	if (decoder->options.include_pk)
-		prepare_primary_key(plan);
+	if (options->include_pk)
+		table->pk = prepare_primary_key(options, plan, table);
 }
 
 /* The members that every record starts with, after its action. */
 static char *
 put_transaction(char *pos, const AcdatDecoder *decoder, const ReorderBufferTXN *txn)
 {
-	if (decoder->options.include_xids)
+	const AcdatOptions *options = &decoder->options;
+
+	if (options->include_xids)
 	{
 		pos = ACDAT_PUT_LITERAL(pos, ",\"xid\":");
 		pos = w2j_put_uint32(pos, txn->xid);
 	}
-	if (decoder->options.include_timestamp)
+	if (options->include_timestamp)
 	{
 		pos = ACDAT_PUT_LITERAL(pos, ",\"timestamp\":\"");
 		pos = acdat_put(pos, decoder->timestamp, strlen(decoder->timestamp));
 		*pos++ = '"';
 	}
+	if (options->include_origin)
+	{
+		pos = ACDAT_PUT_LITERAL(pos, ",\"origin\":");
+		pos = w2j_put_uint32(pos, txn->origin_id);
+	}
+	return pos;
+}
+
+/* The same for messages outside transactions. */
+static char *
+put_no_transaction(char *pos, const AcdatOptions *options)
+{
+	if (options->include_xids)
+		pos = ACDAT_PUT_LITERAL(pos, ",\"xid\":null");
+	if (options->include_timestamp)
+		pos = ACDAT_PUT_LITERAL(pos, ",\"timestamp\":null");
+	if (options->include_origin)
+		pos = ACDAT_PUT_LITERAL(pos, ",\"origin\":null");
+	return pos;
+}
+
+static char *
+put_action(char *pos, char action)
+{
+	pos = ACDAT_PUT_LITERAL(pos, "{\"action\":\"");
+	*pos++ = action;
+	*pos++ = '"';
 	return pos;
 }
 
@@ -116,21 +165,23 @@ static void
 write_boundary(AcdatDecoder *decoder, const ReorderBufferTXN *txn, char action, XLogRecPtr lsn)
 {
 	LogicalDecodingContext *ctx = decoder->ctx;
+	const AcdatOptions *options = &decoder->options;
 	char	   *pos;
 
-	if (!decoder->options.include_transaction)
+	if (!options->include_transaction)
 		return;
 	OutputPluginPrepareWrite(ctx, true);
 	pos = w2j_reserve(decoder, W2J_RECORD_BYTES);
-	pos = ACDAT_PUT_LITERAL(pos, "{\"action\":\"");
-	*pos++ = action;
-	*pos++ = '"';
+	pos = put_action(pos, action);
 	pos = put_transaction(pos, decoder, txn);
-	if (decoder->options.include_lsn)
+	if (options->include_lsn)
 	{
 		pos = put_lsn_member(pos, "lsn", lsn);
 		pos = put_lsn_member(pos, "nextlsn", txn->end_lsn);
 	}
+	if (options->include_generation && decoder->generation != NULL)
+		pos += snprintf(pos, 64, ",\"generation\":%lld",
+						(long long) decoder->generation->header.generation);
 	*pos++ = '}';
 	w2j_written(decoder, pos);
 	OutputPluginWrite(ctx, true);
@@ -148,25 +199,56 @@ commit(AcdatDecoder *decoder, ReorderBufferTXN *txn, XLogRecPtr commit_lsn)
 	write_boundary(decoder, txn, 'C', commit_lsn);
 }
 
-/* The columns of a row; of an identity if "identity" only those that are in it. */
+/*
+ * The columns of a row: all of the new one, or those of the identity, which
+ * have no more than a name, a type and a value.
+ */
 static char *
-put_columns(char *pos, const AcdatPlan *plan, const AcdatCell *row, bool identity)
+put_columns(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan,
+			const AcdatCell *row, bool identity)
 {
+	const W2jTable *table = w2j_table(plan);
+	bool		as_object = decoder->options.columns_as_object;
 	bool		first = true;
 
+	*pos++ = as_object ? '{' : '[';
 	for (int i = 0; i < plan->ncolumns; i++)
 	{
-		const AcdatColumn *column = &plan->columns[i];
+		const W2jColumn *column = &table->columns[i];
 
-		if (!w2j_appears(&row[i]) || (identity && !column->identity))
+		if (!w2j_appears(&row[i]) || (identity && !plan->columns[i].identity))
 			continue;
 		if (!first)
 			*pos++ = ',';
 		first = false;
-		pos = acdat_put(pos, column->name_json, column->name_json_len);
-		pos = w2j_put_value(pos, column, &row[i]);
-		*pos++ = '}';
+		pos = w2j_put(pos, column->head);
+		pos = w2j_put_value(decoder, pos, column, &row[i]);
+		if (!identity)
+			pos = w2j_put(pos, column->tail);
+		else if (!as_object)
+			*pos++ = '}';
 	}
+	*pos++ = as_object ? '}' : ']';
+	return pos;
+}
+
+/* The names of the columns whose TOASTed value is not in the change. */
+static char *
+put_unchanged(char *pos, const AcdatPlan *plan, const AcdatCell *row)
+{
+	bool		first = true;
+
+	pos = ACDAT_PUT_LITERAL(pos, ",\"unchanged\":[");
+	for (int i = 0; i < plan->ncolumns; i++)
+	{
+		if (row[i].kind != ACDAT_CELL_UNCHANGED)
+			continue;
+		if (!first)
+			*pos++ = ',';
+		first = false;
+		pos = w2j_put(pos, w2j_table(plan)->columns[i].item[W2J_NAMES]);
+	}
+	*pos++ = ']';
 	return pos;
 }
 
@@ -175,13 +257,11 @@ static char *
 put_head(char *pos, const AcdatDecoder *decoder, const ReorderBufferTXN *txn, char action,
 		 XLogRecPtr lsn, const AcdatPlan *plan)
 {
-	pos = ACDAT_PUT_LITERAL(pos, "{\"action\":\"");
-	*pos++ = action;
-	*pos++ = '"';
+	pos = put_action(pos, action);
 	pos = put_transaction(pos, decoder, txn);
 	if (decoder->options.include_lsn)
 		pos = put_lsn_member(pos, "lsn", lsn);
-	return acdat_put(pos, plan->table_json, plan->table_json_len);
+	return w2j_put(pos, w2j_table(plan)->table);
 }
 
 static char
@@ -202,7 +282,7 @@ action_letter(enum ReorderBufferChangeType action)
  * The row that the identity is printed from: the old one, or where the
  * identity did not change the new one; NULL if there is none.
  */
-static const AcdatCell *
+static AcdatCell *
 identity_row(const AcdatChange *change)
 {
 	const AcdatPlan *plan = change->plan;
@@ -219,34 +299,40 @@ static void
 write_change(AcdatDecoder *decoder, ReorderBufferTXN *txn, AcdatChange *change)
 {
 	LogicalDecodingContext *ctx = decoder->ctx;
+	const AcdatOptions *options = &decoder->options;
 	const AcdatPlan *plan = change->plan;
-	const AcdatCell *identity = identity_row(change);
+	const W2jTable *table = w2j_table(plan);
+	AcdatCell  *identity = identity_row(change);
 	AcdatChange bounded = *change;
 	char	   *pos;
 
 	OutputPluginPrepareWrite(ctx, true);
 
 	/* an identity out of the new row is a second copy of its values */
-	if (identity == change->new_row)
-		bounded.old_row = change->new_row;
+	bounded.old_row = identity;
 	pos = w2j_reserve_change(decoder, &bounded,
-							 W2J_RECORD_BYTES + plan->table_json_len + plan->pk_json_len +
-							 2 * plan->fragments_len);
+							 W2J_RECORD_BYTES + table->table.len + table->pk.len +
+							 2 * table->fragments_len);
 	pos = put_head(pos, decoder, txn, action_letter(change->action), change->lsn, plan);
 	if (change->new_row != NULL)
 	{
-		pos = ACDAT_PUT_LITERAL(pos, ",\"columns\":[");
-		pos = put_columns(pos, plan, change->new_row, false);
-		*pos++ = ']';
+		pos = ACDAT_PUT_LITERAL(pos, ",\"columns\":");
+		pos = put_columns(pos, decoder, plan, change->new_row, false);
+		if (options->unchanged_toast)
+			pos = put_unchanged(pos, plan, change->new_row);
 	}
 	if (identity != NULL)
 	{
-		pos = ACDAT_PUT_LITERAL(pos, ",\"identity\":[");
-		pos = put_columns(pos, plan, identity, true);
-		*pos++ = ']';
+		pos = ACDAT_PUT_LITERAL(pos, ",\"identity\":");
+		pos = put_columns(pos, decoder, plan, identity, true);
 	}
-	if (decoder->options.include_pk)
-		pos = acdat_put(pos, plan->pk_json, plan->pk_json_len);
+	pos = w2j_put(pos, table->pk);
+	if (options->include_redactions)
+	{
+		*pos++ = ',';
+		pos = w2j_put_redactions(pos, plan,
+								 change->new_row ? change->new_row : change->old_row);
+	}
 	*pos++ = '}';
 	w2j_written(decoder, pos);
 	OutputPluginWrite(ctx, true);
@@ -260,7 +346,7 @@ write_truncate(AcdatDecoder *decoder, ReorderBufferTXN *txn, XLogRecPtr lsn,
 	char	   *pos;
 
 	OutputPluginPrepareWrite(ctx, true);
-	pos = w2j_reserve(decoder, W2J_RECORD_BYTES + plan->table_json_len);
+	pos = w2j_reserve(decoder, W2J_RECORD_BYTES + w2j_table(plan)->table.len);
 	pos = put_head(pos, decoder, txn, 'T', lsn, plan);
 	*pos++ = '}';
 	w2j_written(decoder, pos);
@@ -277,16 +363,11 @@ write_message(AcdatDecoder *decoder, ReorderBufferTXN *txn, const AcdatMessage *
 	pos = w2j_reserve(decoder, W2J_RECORD_BYTES +
 					  acdat_json_size(message->prefix, message->prefix_len) +
 					  acdat_json_size(message->content, message->content_len));
-	pos = ACDAT_PUT_LITERAL(pos, "{\"action\":\"M\"");
+	pos = put_action(pos, 'M');
 	if (message->transactional)
 		pos = put_transaction(pos, decoder, txn);
 	else
-	{
-		if (decoder->options.include_xids)
-			pos = ACDAT_PUT_LITERAL(pos, ",\"xid\":null");
-		if (decoder->options.include_timestamp)
-			pos = ACDAT_PUT_LITERAL(pos, ",\"timestamp\":null");
-	}
+		pos = put_no_transaction(pos, &decoder->options);
 	if (decoder->options.include_lsn)
 		pos = put_lsn_member(pos, "lsn", message->lsn);
 	if (message->transactional)
@@ -303,35 +384,42 @@ write_message(AcdatDecoder *decoder, ReorderBufferTXN *txn, const AcdatMessage *
 }
 
 /*
- * wal2json warns and drops, or warns and emits without an identity; the
- * warnings come once per relation here.
+ * What wal2json says of a change without the tuples it needs, NULL if nothing
+ * is wrong; *emitted where it emits it all the same.
  */
-static bool
-accepts(AcdatPlan *plan, enum ReorderBufferChangeType action, bool has_new, bool has_old)
+static const char *
+find_fault(const AcdatPlan *plan, enum ReorderBufferChangeType action, bool has_new,
+		   bool has_old, bool *emitted)
 {
-	const char *kind = action == REORDER_BUFFER_CHANGE_INSERT ? "INSERT" :
-		action == REORDER_BUFFER_CHANGE_UPDATE ? "UPDATE" : "DELETE";
-	const char *what = NULL;
-	bool		emitted = false;
-
+	*emitted = false;
 	if (action != REORDER_BUFFER_CHANGE_DELETE && !has_new)
-		what = "no tuple data";
-	else if (action == REORDER_BUFFER_CHANGE_INSERT || has_old)
+		return "no tuple data";
+	if (action == REORDER_BUFFER_CHANGE_INSERT || has_old)
+		return NULL;
+	if (!plan->has_identity_index && plan->replident != REPLICA_IDENTITY_FULL)
+		return "no tuple identifier";
+	if (action == REORDER_BUFFER_CHANGE_UPDATE &&
+		(plan->has_primary_key || plan->has_identity_index))
+		return NULL;			/* printed from the new tuple */
+	*emitted = true;
+	return "no old tuple data";
+}
+
+static bool
+accepts(const AcdatDecoder *decoder, AcdatPlan *plan, enum ReorderBufferChangeType action,
+		bool has_new, bool has_old)
+{
+	bool		emitted;
+	const char *fault = find_fault(plan, action, has_new, has_old, &emitted);
+
+	if (fault == NULL)
 		return true;
-	else if (!plan->has_identity_index && plan->replident != REPLICA_IDENTITY_FULL)
-		what = "no tuple identifier";
-	else if (action == REORDER_BUFFER_CHANGE_UPDATE &&
-			 (plan->has_primary_key || plan->has_identity_index))
-		return true;			/* printed from the new tuple */
-	else
-	{
-		what = "no old tuple data";
-		emitted = true;
-	}
+	if (w2j_identity_fault(decoder, plan, action, has_new, has_old))
+		return true;
 	if (!plan->warned)
 		ereport(WARNING,
-				(errmsg_internal("%s for %s in table \"%s\".\"%s\"",
-								 what, kind, plan->schema, plan->table)));
+				(errmsg_internal("%s for %s in table \"%s\".\"%s\"", fault,
+								 w2j_command(action), plan->schema, plan->table)));
 	plan->warned = true;
 	return emitted;
 }

@@ -15,6 +15,7 @@
 
 #include "access/xact.h"
 #include "miscadmin.h"
+#include "replication/origin.h"
 #include "replication/slot.h"
 #include "utils/inval.h"
 #include "utils/memutils.h"
@@ -347,6 +348,21 @@ load_first(AcdatDecoder *decoder)
 		UnregisterSnapshot(snapshot);
 }
 
+/* Find the numbers of origins that were given by name. */
+static void
+resolve_origins(AcdatOptions *options)
+{
+	ListCell   *lc;
+
+	foreach(lc, options->filter_origins)
+	{
+		AcdatOrigin *origin = lfirst(lc);
+
+		if (origin->name != NULL)
+			origin->id = replorigin_by_name(origin->name, false);
+	}
+}
+
 void
 acdat_load_policy(AcdatDecoder *decoder)
 {
@@ -355,6 +371,7 @@ acdat_load_policy(AcdatDecoder *decoder)
 
 	if (own_transaction)
 		StartTransactionCommand();
+	resolve_origins(&decoder->options);
 	load_first(decoder);
 	if (own_transaction)
 		CommitTransactionCommand();

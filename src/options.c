@@ -225,6 +225,84 @@ parse_add_tables(const DefElem *elem, AcdatOptions *options, void *target)
 	parse_tables(elem, options, target);
 }
 
+/* Message prefixes, as they stand in the list. */
+static void
+parse_prefixes(const DefElem *elem, AcdatOptions *options, void *target)
+{
+	const char *value = option_value(elem);
+
+	*(List **) target = NIL;
+	if (value != NULL && !split_list(value, (List **) target))
+		bad_value(elem, value, ERRCODE_INVALID_NAME);
+}
+
+/* Replication origins: numbers as in wal2json, or names. */
+static void
+parse_origins(const DefElem *elem, AcdatOptions *options, void *target)
+{
+	const char *value = option_value(elem);
+	List	   *items = NIL;
+	ListCell   *lc;
+
+	*(List **) target = NIL;
+	if (value == NULL)
+		return;
+	if (!split_list(value, &items))
+		bad_value(elem, value, ERRCODE_INVALID_NAME);
+	foreach(lc, items)
+	{
+		char	   *item = lfirst(lc);
+		AcdatOrigin *origin = palloc0(sizeof(AcdatOrigin));
+
+		if (strspn(item, "0123456789") == strlen(item))
+			origin->id = (uint32) strtoul(item, NULL, 10);
+		else
+			origin->name = item;
+		*(List **) target = lappend(*(List **) target, origin);
+	}
+}
+
+/* One of some words, to its number; the first is the default. */
+static void
+parse_word(const DefElem *elem, const char *const *words, int nwords, int *target)
+{
+	const char *value = option_value(elem);
+	char	   *near;
+
+	*target = 0;
+	if (value == NULL)
+		return;
+	for (int i = 0; i < nwords; i++)
+	{
+		if (strcmp(value, words[i]) == 0)
+		{
+			*target = i;
+			return;
+		}
+	}
+	near = acdat_near_names(value, words, nwords);
+	ereport(ERROR,
+			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
+			 errmsg("could not parse value \"%s\" for parameter \"%s\"", value, elem->defname),
+			 near ? errhint("Perhaps you meant %s.", near) : 0));
+}
+
+static void
+parse_without_identity(const DefElem *elem, AcdatOptions *options, void *target)
+{
+	static const char *const words[] = {"warn", "error", "full"};
+
+	parse_word(elem, words, lengthof(words), target);
+}
+
+static void
+parse_oversize(const DefElem *elem, AcdatOptions *options, void *target)
+{
+	static const char *const words[] = {"mask", "error"};
+
+	parse_word(elem, words, lengthof(words), target);
+}
+
 static void
 refuse_deprecated(const DefElem *elem, AcdatOptions *options, void *target)
 {
@@ -249,22 +327,46 @@ refuse_pgoutput(const DefElem *elem, AcdatOptions *options, void *target)
 static const OptionSpec option_specs[] = {
 	OPTION("policy", parse_policy, policy),
 	OPTION("format-version", parse_format_version, format_version),
-	OPTION("include-xids", parse_boolean, include_xids),
-	OPTION("include-timestamp", parse_boolean, include_timestamp),
-	OPTION("include-lsn", parse_boolean, include_lsn),
-	OPTION("include-schemas", parse_boolean, include_schemas),
-	OPTION("include-types", parse_boolean, include_types),
-	OPTION("include-pk", parse_boolean, include_pk),
-	OPTION("include-transaction", parse_boolean, include_transaction),
 	OPTION("actions", parse_actions, actions),
+	OPTION("add-msg-prefixes", parse_prefixes, add_prefixes),
 	OPTION("add-tables", parse_add_tables, add_tables),
+	OPTION("columns-as-object", parse_boolean, columns_as_object),
+	OPTION("filter-msg-prefixes", parse_prefixes, filter_prefixes),
+	OPTION("filter-origins", parse_origins, filter_origins),
 	OPTION("filter-tables", parse_tables, filter_tables),
+	OPTION("include-column-positions", parse_boolean, include_column_positions),
+	OPTION("include-default", parse_boolean, include_default),
+	OPTION("include-domain-data-type", parse_boolean, include_domain_data_type),
+	OPTION("include-empty-transaction", parse_boolean, include_empty_transactions),
+	OPTION("include-empty-transactions", parse_boolean, include_empty_transactions),
+	OPTION("include-generation", parse_boolean, include_generation),
+	OPTION("include-lsn", parse_boolean, include_lsn),
+	OPTION("include-not-null", parse_boolean, include_not_null),
+	OPTION("include-origin", parse_boolean, include_origin),
+	OPTION("include-pk", parse_boolean, include_pk),
+	OPTION("include-redactions", parse_boolean, include_redactions),
+	OPTION("include-schemas", parse_boolean, include_schemas),
+	OPTION("include-timestamp", parse_boolean, include_timestamp),
+	OPTION("include-transaction", parse_boolean, include_transaction),
+	OPTION("include-type-oids", parse_boolean, include_type_oids),
+	OPTION("include-types", parse_boolean, include_types),
+	OPTION("include-typmod", parse_boolean, include_typmod),
+	OPTION("include-xids", parse_boolean, include_xids),
+	OPTION("json-values", parse_boolean, json_values),
+	OPTION("numeric-data-types-as-string", parse_boolean, numeric_as_string),
+	OPTION("oversize", parse_oversize, oversize_error),
+	OPTION("partition-root", parse_boolean, partition_root),
+	OPTION("pretty-print", parse_boolean, pretty_print),
+	OPTION("unchanged-toast", parse_boolean, unchanged_toast),
+	OPTION("without-identity", parse_without_identity, without_identity),
+	OPTION("write-in-chunks", parse_boolean, write_in_chunks),
 	{"include-unchanged-toast", refuse_deprecated, 0},
 	{"proto_version", refuse_pgoutput, 0},
 	{"publication_names", refuse_pgoutput, 0},
 };
 
-#define OFFERED_OPTIONS 12		/* the first ones of the table */
+#define REFUSED_OPTIONS		3	/* the last ones of the table */
+#define OFFERED_OPTIONS		(lengthof(option_specs) - REFUSED_OPTIONS)
 
 pg_noreturn static void
 unknown_option(const DefElem *elem)
@@ -273,7 +375,7 @@ unknown_option(const DefElem *elem)
 	const char *names[OFFERED_OPTIONS];
 	char	   *near;
 
-	for (int i = 0; i < OFFERED_OPTIONS; i++)
+	for (int i = 0; i < (int) OFFERED_OPTIONS; i++)
 		names[i] = option_specs[i].name;
 	near = acdat_near_names(elem->defname, names, OFFERED_OPTIONS);
 	ereport(ERROR,
@@ -292,7 +394,9 @@ acdat_parse_options(List *defelems, AcdatOptions *options)
 	options->format_version = FORMAT_VERSION_MIN;
 	options->include_schemas = true;
 	options->include_types = true;
+	options->include_typmod = true;
 	options->include_transaction = true;
+	options->include_empty_transactions = true;
 	options->all_tables = true;
 	options->actions = (AcdatActions) {true, true, true, true};
 
@@ -334,4 +438,29 @@ acdat_table_wanted(const AcdatOptions *options, const char *schema, const char *
 	if (matches_any(options->filter_tables, schema, table))
 		return false;
 	return options->all_tables || matches_any(options->add_tables, schema, table);
+}
+
+static bool
+matches_prefix(const List *patterns, const char *prefix)
+{
+	ListCell   *lc;
+
+	foreach(lc, patterns)
+	{
+		const char *pattern = lfirst(lc);
+		Size		len = strlen(pattern);
+
+		if (len > 0 && pattern[len - 1] == '*' ?
+			strncmp(pattern, prefix, len - 1) == 0 : strcmp(pattern, prefix) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool
+acdat_prefix_wanted(const AcdatOptions *options, const char *prefix)
+{
+	if (matches_prefix(options->filter_prefixes, prefix))
+		return false;
+	return options->add_prefixes == NIL || matches_prefix(options->add_prefixes, prefix);
 }

@@ -10,11 +10,14 @@
 #include "postgres.h"
 
 #include "access/sysattr.h"
+#include "catalog/partition.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_class.h"
 #include "catalog/pg_namespace.h"
 #include "commands/extension.h"
 #include "replication/slot.h"
+#include "utils/builtins.h"
+#include "utils/fmgrprotos.h"
 #include "utils/inval.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -214,6 +217,42 @@ make_decisions(AcdatDecoder *decoder, Relation relation, const AcdatPlan *plan)
 	return decisions;
 }
 
+/* The expression of a column's default, NULL if it has none or is generated. */
+static char *
+default_expression(Relation relation, AttrNumber attnum)
+{
+	TupleDesc	desc = RelationGetDescr(relation);
+
+	if (TupleDescAttr(desc, attnum - 1)->attgenerated != '\0')
+		return NULL;
+	for (int i = 0; desc->constr != NULL && i < desc->constr->num_defval; i++)
+	{
+		if (desc->constr->defval[i].adnum == attnum)
+			return TextDatumGetCString(DirectFunctionCall2(pg_get_expr,
+														   CStringGetTextDatum(desc->constr->defval[i].adbin),
+														   ObjectIdGetDatum(RelationGetRelid(relation))));
+	}
+	return NULL;
+}
+
+/*
+ * Number columns as the partitioned table at the root does, and order them
+ * by that: partitions may have them in another order.
+ */
+static int
+compare_positions(const void *a, const void *b)
+{
+	return ((const AcdatColumn *) a)->position - ((const AcdatColumn *) b)->position;
+}
+
+static void
+order_like_root(AcdatPlan *plan, Oid root)
+{
+	for (int i = 0; i < plan->ncolumns; i++)
+		plan->columns[i].position = get_attnum(root, NameStr(plan->columns[i].name));
+	qsort(plan->columns, plan->ncolumns, sizeof(AcdatColumn), compare_positions);
+}
+
 /* From attribute numbers to indexes of the plan's columns. */
 static Bitmapset *
 column_indexes(const AcdatPlan *plan, const Bitmapset *attnums)
@@ -237,7 +276,7 @@ in_bitmap(const Bitmapset *bitmap, AttrNumber attnum)
 }
 
 static void
-plan_columns(AcdatDecoder *decoder, Relation relation, AcdatPlan *plan)
+plan_columns(AcdatDecoder *decoder, Relation relation, Oid root, AcdatPlan *plan)
 {
 	TupleDesc	desc = RelationGetDescr(relation);
 	AcdatDecision *decisions = make_decisions(decoder, relation, plan);
@@ -255,8 +294,17 @@ plan_columns(AcdatDecoder *decoder, Relation relation, AcdatPlan *plan)
 		acdat_plan_column(decoder, attr, &decisions[i], column);
 		column->identity = in_bitmap(identity, attr->attnum);
 		column->primary = primary != NULL && in_bitmap(primary, attr->attnum);
+		if (decoder->options.include_default)
+		{
+			char	   *expression = default_expression(relation, attr->attnum);
+
+			if (expression != NULL)
+				column->default_text = acdat_redact_default(decoder, column, expression);
+		}
 		plan->ncolumns++;
 	}
+	if (root != plan->relid)
+		order_like_root(plan, root);
 	for (int i = 0; i < plan->ncolumns; i++)
 	{
 		AcdatColumn *column = &plan->columns[i];
@@ -273,13 +321,20 @@ plan_columns(AcdatDecoder *decoder, Relation relation, AcdatPlan *plan)
 static void
 build_plan(AcdatDecoder *decoder, Relation relation, AcdatPlan *plan)
 {
-	char	   *schema = get_namespace_name(RelationGetNamespace(relation));
+	Oid			root = plan->relid;
+	char	   *schema;
+	char	   *table;
+
+	if (decoder->options.partition_root && relation->rd_rel->relispartition)
+		root = llast_oid(get_partition_ancestors(plan->relid));
+	schema = get_namespace_name(get_rel_namespace(root));
+	table = get_rel_name(root);
 
 	/* makes rd_pkindex and rd_replidindex valid */
 	list_free(RelationGetIndexList(relation));
 
 	plan->schema = schema ? schema : pstrdup("");
-	plan->table = pstrdup(RelationGetRelationName(relation));
+	plan->table = table ? table : pstrdup(RelationGetRelationName(relation));
 	plan->ours = belongs_to_extension(plan->relid);
 	plan->wanted = !plan->ours &&
 		acdat_table_wanted(&decoder->options, plan->schema, plan->table);
@@ -289,8 +344,8 @@ build_plan(AcdatDecoder *decoder, Relation relation, AcdatPlan *plan)
 	plan->has_identity_index = OidIsValid(relation->rd_replidindex);
 	plan->has_primary_key = OidIsValid(relation->rd_pkindex);
 	plan->natts = RelationGetDescr(relation)->natts;
-	plan_columns(decoder, relation, plan);
-	decoder->format->prepare(decoder, relation, plan);
+	plan_columns(decoder, relation, root, plan);
+	decoder->format->prepare(decoder, plan);
 }
 
 AcdatPlan *

@@ -58,7 +58,7 @@ init_scan(acd_scan *scan, const acd_machine *const *machines, int nmachines,
 	scan->poll = acdat_poll;
 }
 
-bool
+uint32
 acdat_redact_text(const acd_machine *const *machines, int nmachines,
 				  const char *text, Size len, Size limit,
 				  char **result, Size *result_len)
@@ -76,17 +76,17 @@ acdat_redact_text(const acd_machine *const *machines, int nmachines,
 	{
 		*result = NULL;
 		*result_len = 0;
-		return true;
+		return 1;
 	}
 	if (status != ACD_OK)
 		acdat_raise(status, "machine");
 	if (replaced == 0)
-		return false;
+		return 0;
 
 	/* replacements may all be empty, and then no piece came */
 	*result = buf.data ? buf.data : pstrdup("");
 	*result_len = buf.len;
-	return true;
+	return (uint32) Min(replaced, PG_UINT32_MAX);
 }
 
 bool

@@ -117,6 +117,8 @@ acdat_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_ini
 	acdat_parse_options(ctx->output_plugin_options, &decoder->options);
 	decoder->format = decoder->options.format_version == 1 ?
 		&acdat_format_wal2json1 : &acdat_format_wal2json2;
+	if (decoder->format->start != NULL)
+		decoder->format->start(decoder);
 	acdat_plans_init(decoder);
 	acdat_current_decoder = decoder;
 	ctx->output_plugin_private = decoder;

@@ -7,26 +7,99 @@
 #include "catalog/pg_type.h"
 #include "utils/builtins.h"
 #include "utils/memutils.h"
+#include "utils/syscache.h"
 
 #include "wal2json.h"
 
 /* Bounds over this are worth an exact look at what they bound. */
 #define LOOSE_BOUND		((Size) 16 * 1024 * 1024)
 
-void
-w2j_append_name(const AcdatDecoder *decoder, StringInfo buf, const char *name)
+W2jText
+w2j_fragment(StringInfo buf)
 {
-	Size		len;
-	const char *encoded = acdat_encode(decoder, name, strlen(name), &len);
+	W2jText		text = {buf->data, buf->len};
 
-	acdat_append_json(buf, encoded, len);
+	return text;
 }
 
-const char *
-w2j_fragment(StringInfo buf, Size *len)
+W2jText
+w2j_format(const char *fmt,...)
 {
-	*len = buf->len;
-	return buf->data;
+	StringInfoData buf;
+	int			needed;
+
+	initStringInfo(&buf);
+	for (;;)
+	{
+		va_list		args;
+
+		va_start(args, fmt);
+		needed = appendStringInfoVA(&buf, fmt, args);
+		va_end(args);
+		if (needed == 0)
+			return w2j_fragment(&buf);
+		enlargeStringInfo(&buf, needed);
+	}
+}
+
+/* A text of the database as a JSON string of the output. */
+static W2jText
+json_text(const AcdatDecoder *decoder, const char *text)
+{
+	StringInfoData buf;
+	Size		len;
+	const char *encoded = acdat_encode(decoder, text, strlen(text), &len);
+
+	initStringInfo(&buf);
+	acdat_append_json(&buf, encoded, len);
+	return w2j_fragment(&buf);
+}
+
+W2jText
+w2j_name(const AcdatDecoder *decoder, const char *name)
+{
+	return json_text(decoder, name);
+}
+
+/* ---- tables ---- */
+
+/*
+ * The type to print for a column, and its name: with the option, of a domain
+ * the type below it.
+ */
+static char *
+shown_type(const AcdatDecoder *decoder, const AcdatColumn *column, Oid *typid)
+{
+	const AcdatOptions *options = &decoder->options;
+	int32		typmod = column->typmod;
+	HeapTuple	tuple;
+	char	   *name;
+
+	*typid = column->typid;
+	if (options->include_domain_data_type)
+	{
+		tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(column->typid));
+		if (HeapTupleIsValid(tuple))
+		{
+			Form_pg_type type = (Form_pg_type) GETSTRUCT(tuple);
+
+			if (type->typtype == TYPTYPE_DOMAIN)
+			{
+				*typid = type->typbasetype;
+				typmod = type->typtypmod;
+			}
+			ReleaseSysCache(tuple);
+		}
+	}
+	if (options->format_version > 1 || options->include_typmod)
+		return format_type_with_typemod(*typid, typmod);
+
+	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(*typid));
+	if (!HeapTupleIsValid(tuple))
+		elog(ERROR, "cache lookup failed for type %u", *typid);
+	name = pstrdup(NameStr(((Form_pg_type) GETSTRUCT(tuple))->typname));
+	ReleaseSysCache(tuple);
+	return name;
 }
 
 /*
@@ -34,8 +107,8 @@ w2j_fragment(StringInfo buf, Size *len)
  * those of the JSON string, as in wal2json; where that would not be JSON,
  * the string holds the name as format_type gives it.
  */
-static void
-append_type_name(const AcdatDecoder *decoder, StringInfo buf, const char *name)
+static W2jText
+type_name(const AcdatDecoder *decoder, const char *name)
 {
 	Size		len = strlen(name);
 
@@ -46,23 +119,13 @@ append_type_name(const AcdatDecoder *decoder, StringInfo buf, const char *name)
 		if (strpbrk(identifier, "\"\\") == NULL)
 			name = identifier;
 	}
-	w2j_append_name(decoder, buf, name);
+	return json_text(decoder, name);
 }
 
-void
-w2j_prepare_column(const AcdatDecoder *decoder, AcdatColumn *column)
+static W2jKind
+kind_of_type(const AcdatDecoder *decoder, Oid typid)
 {
-	StringInfoData buf;
-
-	initStringInfo(&buf);
-	w2j_append_name(decoder, &buf, NameStr(column->name));
-	column->name_json = w2j_fragment(&buf, &column->name_json_len);
-
-	initStringInfo(&buf);
-	append_type_name(decoder, &buf, format_type_with_typemod(column->typid, column->typmod));
-	column->type_json = w2j_fragment(&buf, &column->type_json_len);
-
-	switch (column->typid)
+	switch (typid)
 	{
 		case INT2OID:
 		case INT4OID:
@@ -71,30 +134,64 @@ w2j_prepare_column(const AcdatDecoder *decoder, AcdatColumn *column)
 		case FLOAT4OID:
 		case FLOAT8OID:
 		case NUMERICOID:
-			column->format_kind = W2J_NUMBER;
-			break;
+			return decoder->options.numeric_as_string ? W2J_STRING : W2J_NUMBER;
 		case BOOLOID:
-			column->format_kind = W2J_BOOL;
-			break;
+			return W2J_BOOL;
 		case BYTEAOID:
-			column->format_kind = W2J_BYTEA;
-			break;
+			return W2J_BYTEA;
+		case JSONOID:
+		case JSONBOID:
+			return decoder->options.json_values ? W2J_JSON : W2J_STRING;
 		default:
-			column->format_kind = W2J_STRING;
+			return W2J_STRING;
 	}
+}
+
+static void
+prepare_column(const AcdatDecoder *decoder, const AcdatColumn *column, W2jColumn *result)
+{
+	const AcdatOptions *options = &decoder->options;
+	Oid			typid;
+	char	   *type = shown_type(decoder, column, &typid);
+
+	result->item[W2J_NAMES] = json_text(decoder, NameStr(column->name));
+	result->item[W2J_TYPES] = type_name(decoder, type);
+	result->item[W2J_POSITIONS] = w2j_format("%d", column->position);
+	result->item[W2J_OPTIONALS] = w2j_format("%s", column->notnull ? "false" : "true");
+	result->item[W2J_DEFAULTS] = column->default_text ?
+		json_text(decoder, column->default_text) : w2j_format("null");
+
+	/* version 1 takes the type below a domain for the value too, if it shows it */
+	if (options->format_version > 1 || !options->include_types)
+		typid = column->typid;
+	result->item[W2J_TYPE_OIDS] = w2j_format("%u", typid);
+	result->kind = kind_of_type(decoder, typid);
+}
+
+W2jTable *
+w2j_prepare(AcdatDecoder *decoder, AcdatPlan *plan)
+{
+	W2jTable   *table = palloc0(offsetof(W2jTable, columns) +
+								sizeof(W2jColumn) * Max(plan->ncolumns, 1));
+
+	for (int i = 0; i < plan->ncolumns; i++)
+		prepare_column(decoder, &plan->columns[i], &table->columns[i]);
+	plan->format_data = table;
+	return table;
 }
 
 /* ---- values ---- */
 
 /* A mask is a string whatever the column's type. */
 static inline W2jKind
-cell_kind(const AcdatColumn *column, const AcdatCell *cell)
+cell_kind(const W2jColumn *column, const AcdatCell *cell)
 {
-	return cell->masked ? W2J_STRING : (W2jKind) column->format_kind;
+	return cell->masked ? W2J_STRING : column->kind;
 }
 
-Size
-w2j_value_bound(const AcdatColumn *column, const AcdatCell *cell)
+/* Bytes a cell's value takes at most. */
+static Size
+value_bound(const W2jColumn *column, const AcdatCell *cell)
 {
 	if (cell->kind != ACDAT_CELL_VALUE)
 		return sizeof("null");
@@ -105,11 +202,11 @@ w2j_value_bound(const AcdatColumn *column, const AcdatCell *cell)
 
 /* The same, exactly for strings. */
 static Size
-exact_value_bound(const AcdatColumn *column, const AcdatCell *cell)
+exact_value_bound(const W2jColumn *column, const AcdatCell *cell)
 {
 	if (cell->kind == ACDAT_CELL_VALUE && cell_kind(column, cell) == W2J_STRING)
 		return acdat_json_size(cell->data, cell->len);
-	return w2j_value_bound(column, cell);
+	return value_bound(column, cell);
 }
 
 /* Output of the numeric types is a JSON number but for NaN and infinities. */
@@ -121,8 +218,21 @@ is_json_number(const char *text, Size len)
 	return digits < text + len && *digits >= '0' && *digits <= '9';
 }
 
+/*
+ * JSON text as it is, but in one line: control characters stand in valid JSON
+ * only between its tokens.
+ */
+static char *
+put_json_text(char *pos, const char *text, Size len)
+{
+	for (Size i = 0; i < len; i++)
+		pos[i] = (unsigned char) text[i] < 0x20 ? ' ' : text[i];
+	return pos + len;
+}
+
 char *
-w2j_put_value(char *pos, const AcdatColumn *column, const AcdatCell *cell)
+w2j_put_value(const AcdatDecoder *decoder, char *pos, const W2jColumn *column,
+			  const AcdatCell *cell)
 {
 	if (cell->kind == ACDAT_CELL_NULL)
 		return ACDAT_PUT_LITERAL(pos, "null");
@@ -141,10 +251,65 @@ w2j_put_value(char *pos, const AcdatColumn *column, const AcdatCell *cell)
 			pos = acdat_put(pos, cell->data + 2, cell->len - 2);
 			*pos++ = '"';
 			return pos;
+		case W2J_JSON:
+			return put_json_text(pos, cell->data, cell->len);
 		case W2J_STRING:
 			break;
 	}
 	return acdat_put_json(pos, cell->data, cell->len);
+}
+
+char *
+w2j_put_redactions(char *pos, const AcdatPlan *plan, const AcdatCell *row)
+{
+	bool		first = true;
+
+	if (row == NULL)
+		return pos;
+	pos = ACDAT_PUT_LITERAL(pos, "\"redactions\":{");
+	for (int i = 0; i < plan->ncolumns; i++)
+	{
+		if (row[i].matches == 0)
+			continue;
+		if (!first)
+			*pos++ = ',';
+		first = false;
+		pos = w2j_put(pos, w2j_table(plan)->columns[i].item[W2J_NAMES]);
+		*pos++ = ':';
+		pos = w2j_put_uint32(pos, row[i].matches);
+	}
+	*pos++ = '}';
+	return pos;
+}
+
+const char *
+w2j_command(enum ReorderBufferChangeType action)
+{
+	switch (action)
+	{
+		case REORDER_BUFFER_CHANGE_INSERT:
+			return "INSERT";
+		case REORDER_BUFFER_CHANGE_UPDATE:
+			return "UPDATE";
+		default:
+			return "DELETE";
+	}
+}
+
+bool
+w2j_identity_fault(const AcdatDecoder *decoder, const AcdatPlan *plan,
+				   enum ReorderBufferChangeType action, bool has_new, bool has_old)
+{
+	if (has_old || action == REORDER_BUFFER_CHANGE_INSERT)
+		return false;
+	if (decoder->options.without_identity == ACDAT_IDENTITY_ERROR)
+		ereport(ERROR,
+				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
+				 errmsg("%s in table \"%s\".\"%s\" without a replica identity",
+						w2j_command(action), plan->schema, plan->table),
+				 errhint("Give the table a primary key, or a replica identity with ALTER TABLE ... REPLICA IDENTITY.")));
+	return decoder->options.without_identity == ACDAT_IDENTITY_FULL &&
+		(has_new || action == REORDER_BUFFER_CHANGE_DELETE);
 }
 
 char *
@@ -161,9 +326,9 @@ w2j_put_uint32(char *pos, uint32 number)
 
 /* ---- room for a change ---- */
 
-typedef Size (*bound_fn) (const AcdatColumn *column, const AcdatCell *cell);
+typedef Size (*bound_fn) (const W2jColumn *column, const AcdatCell *cell);
 
-static Size
+static inline Size
 row_bound(const AcdatPlan *plan, const AcdatCell *row, bound_fn bound)
 {
 	Size		size = 0;
@@ -171,7 +336,7 @@ row_bound(const AcdatPlan *plan, const AcdatCell *row, bound_fn bound)
 	if (row == NULL)
 		return 0;
 	for (int i = 0; i < plan->ncolumns; i++)
-		size += bound(&plan->columns[i], &row[i]);
+		size += bound(&w2j_table(plan)->columns[i], &row[i]);
 	return size;
 }
 
@@ -188,7 +353,8 @@ mask_largest(AcdatDecoder *decoder, AcdatChange *change)
 	{
 		for (int i = 0; rows[r] != NULL && i < change->plan->ncolumns; i++)
 		{
-			Size		size = exact_value_bound(&change->plan->columns[i], &rows[r][i]);
+			Size		size = exact_value_bound(&w2j_table(change->plan)->columns[i],
+												  &rows[r][i]);
 
 			if (!rows[r][i].masked && size > largest_size)
 			{
@@ -226,8 +392,8 @@ w2j_reserve(AcdatDecoder *decoder, Size size)
 char *
 w2j_reserve_change(AcdatDecoder *decoder, AcdatChange *change, Size overhead)
 {
-	Size		size = overhead + row_bound(change->plan, change->new_row, w2j_value_bound) +
-		row_bound(change->plan, change->old_row, w2j_value_bound);
+	Size		size = overhead + row_bound(change->plan, change->new_row, value_bound) +
+		row_bound(change->plan, change->old_row, value_bound);
 
 	while (size > LOOSE_BOUND)
 	{

@@ -1,6 +1,10 @@
 /*
  * wal2json.h
  *		What the two versions of the wal2json format share.
+ *
+ * Everything about a table that does not change from row to row is encoded
+ * once, when its plan is made: W2jTable.  A row is then fragments and values
+ * in turn.
  */
 #ifndef ACDAT_WAL2JSON_H
 #define ACDAT_WAL2JSON_H
@@ -9,32 +13,95 @@
 #include "json.h"
 
 /* Bytes that the parts of a record with numbers in them take at most. */
-#define W2J_RECORD_BYTES	256
+#define W2J_RECORD_BYTES	512
 
 /* Bytes of a printed LSN with its terminator, at most. */
 #define W2J_LSN_BYTES		20
 
-/* How a value is written: AcdatColumn.format_kind. */
+/* A fragment of output, ready to be copied. */
+typedef struct W2jText
+{
+	const char *data;
+	Size		len;
+} W2jText;
+
+/* How a value is written. */
 typedef enum W2jKind
 {
 	W2J_STRING,
 	W2J_NUMBER,					/* as it is; NaN and infinities as null */
 	W2J_BOOL,
-	W2J_BYTEA					/* hex without \x */
+	W2J_BYTEA,					/* hex without \x */
+	W2J_JSON					/* JSON text as it is */
 } W2jKind;
 
-/* JSON strings of a column's name and type, palloc'd, in the output's encoding. */
-extern void w2j_prepare_column(const AcdatDecoder *decoder, AcdatColumn *column);
+/* The lists that version 1 makes of a row's columns, in their order. */
+typedef enum W2jList
+{
+	W2J_NAMES,
+	W2J_TYPES,
+	W2J_TYPE_OIDS,
+	W2J_POSITIONS,
+	W2J_OPTIONALS,
+	W2J_DEFAULTS,
+	W2J_VALUES,
+	W2J_LISTS
+} W2jList;
+
+typedef struct W2jColumn
+{
+	W2jKind		kind;
+	W2jText		item[W2J_LISTS];	/* in version 1's lists, but for values */
+	W2jText		head;			/* version 2: before the value */
+	W2jText		tail;			/* version 2: after it, in the new row */
+} W2jColumn;
+
+typedef struct W2jTable
+{
+	W2jText		table;			/* the members that name it */
+	W2jText		pk;				/* the member that tells its primary key, or nothing */
+	Size		fragments_len;	/* bytes of all columns' fragments and punctuation */
+	W2jColumn	columns[FLEXIBLE_ARRAY_MEMBER];
+} W2jTable;
+
+static inline const W2jTable *
+w2j_table(const AcdatPlan *plan)
+{
+	return plan->format_data;
+}
+
+static inline char *
+w2j_put(char *pos, W2jText text)
+{
+	return acdat_put(pos, text.data, text.len);
+}
+
+/* Is a cell written at all? */
+static inline bool
+w2j_appears(const AcdatCell *cell)
+{
+	return cell->kind == ACDAT_CELL_NULL || cell->kind == ACDAT_CELL_VALUE;
+}
+
+/* A buffer's contents as a fragment, and a palloc'd one from a format. */
+extern W2jText w2j_fragment(StringInfo buf);
+extern W2jText w2j_format(const char *fmt,...) pg_attribute_printf(1, 2);
 
 /* A name of the database as a JSON string of the output. */
-extern void w2j_append_name(const AcdatDecoder *decoder, StringInfo buf, const char *name);
+extern W2jText w2j_name(const AcdatDecoder *decoder, const char *name);
 
-/* Keep a buffer's contents as a fragment. */
-extern const char *w2j_fragment(StringInfo buf, Size *len);
+/*
+ * A table's data with what both versions need of its columns: kinds, names,
+ * types and the other items, as JSON in the output's encoding.
+ */
+extern W2jTable *w2j_prepare(AcdatDecoder *decoder, AcdatPlan *plan);
 
-/* Bytes a cell's value takes at most; written by w2j_put_value. */
-extern Size w2j_value_bound(const AcdatColumn *column, const AcdatCell *cell);
-extern char *w2j_put_value(char *pos, const AcdatColumn *column, const AcdatCell *cell);
+/* Write a value: w2j_reserve_change has counted its bytes. */
+extern char *w2j_put_value(const AcdatDecoder *decoder, char *pos, const W2jColumn *column,
+						   const AcdatCell *cell);
+
+/* Make room for "size" bytes in the output; returns where to write. */
+extern char *w2j_reserve(AcdatDecoder *decoder, Size size);
 
 /*
  * Make room for a change in the output: what its rows take at most and
@@ -43,20 +110,23 @@ extern char *w2j_put_value(char *pos, const AcdatColumn *column, const AcdatCell
  */
 extern char *w2j_reserve_change(AcdatDecoder *decoder, AcdatChange *change, Size overhead);
 
-/* Make room for "size" bytes in the output; returns where to write. */
-extern char *w2j_reserve(AcdatDecoder *decoder, Size size);
-
 /* End of what was written from the position that was reserved. */
 extern void w2j_written(AcdatDecoder *decoder, char *pos);
 
+/* The member "redactions": the matches of each column that had any. */
+extern char *w2j_put_redactions(char *pos, const AcdatPlan *plan, const AcdatCell *row);
+
+/* "INSERT", "UPDATE" or "DELETE". */
+extern const char *w2j_command(enum ReorderBufferChangeType action);
+
+/*
+ * What the option "without-identity" says of a change that lacks its old
+ * tuple: true to emit it, an error, or false to warn.
+ */
+extern bool w2j_identity_fault(const AcdatDecoder *decoder, const AcdatPlan *plan,
+							   enum ReorderBufferChangeType action, bool has_new, bool has_old);
+
 extern char *w2j_put_lsn(char *pos, XLogRecPtr lsn);
 extern char *w2j_put_uint32(char *pos, uint32 number);
-
-/* Is a cell written in this row?  In identities only identity columns are. */
-static inline bool
-w2j_appears(const AcdatCell *cell)
-{
-	return cell->kind == ACDAT_CELL_NULL || cell->kind == ACDAT_CELL_VALUE;
-}
 
 #endif							/* ACDAT_WAL2JSON_H */
