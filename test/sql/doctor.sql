@@ -7,7 +7,7 @@ RESET client_min_messages;
 SELECT check_name FROM acdat.doctor() WHERE check_name !~ ' ' OR check_name = 'drop-in links' ORDER BY 1;
 
 CREATE VIEW findings AS SELECT check_name, ok, what, fix FROM acdat.doctor()
-	WHERE check_name ~ '^(policy|binding|role acdat|publication|terms)';
+	WHERE check_name ~ '^(policy|binding|role acdat|publication|terms|rules)';
 CREATE TABLE customers (id integer PRIMARY KEY, name text);
 SELECT * FROM findings;
 
@@ -23,11 +23,13 @@ SELECT acdat.set_action('p', 'mask', 'customers', 'name');
 SELECT * FROM findings;
 SELECT acdat.publish('p');
 SELECT acdat.drop_policy('odd "policy');
+INSERT INTO acdat.policy_rules (policy, action, column_name) VALUES ('pp', 'mask', 'x');
 INSERT INTO acdat.terms (dictionary, pattern) VALUES ('dd', 'topsecret'), (NULL, 'topsecret');
 SELECT acdat.bind_slot('some_slot', 'p');
 SELECT acdat.bind_database('none');
 SELECT * FROM findings;
 DELETE FROM acdat.terms WHERE dictionary IS DISTINCT FROM 'd';
+DELETE FROM acdat.policy_rules WHERE policy = 'pp';
 SELECT acdat.unpublish('p', force => true);
 SELECT * FROM findings;
 SELECT acdat.publish('p');

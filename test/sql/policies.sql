@@ -86,6 +86,13 @@ SELECT acdat.clear_action('p');
 SELECT acdat.clear_action('pp', 'customers');
 SELECT policy, action, relation, column_name, type, argument FROM acdat.policy_rules ORDER BY id;
 
+-- renaming takes along what belongs to it
+UPDATE acdat.policies SET name = 'P' WHERE name = 'p';
+UPDATE acdat.dictionaries SET name = 'People' WHERE name = 'people';
+SELECT DISTINCT policy FROM acdat.policy_rules;
+TABLE acdat.policy_dictionaries;
+UPDATE acdat.policies SET name = 'p' WHERE name = 'P';
+
 SELECT acdat.drop_policy('p');
 SELECT acdat.drop_policy('p');
 SELECT acdat.drop_policy(NULL);
