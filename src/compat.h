@@ -47,8 +47,17 @@ extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
 
 #if PG_VERSION_NUM >= 190000
 #define ACDAT_COMMIT_TIME(txn) ((txn)->commit_time)
+#define ACDAT_PREPARE_TIME(txn) ((txn)->prepare_time)
 #else
 #define ACDAT_COMMIT_TIME(txn) ((txn)->xact_time.commit_time)
+#define ACDAT_PREPARE_TIME(txn) ((txn)->xact_time.prepare_time)
+#endif
+
+/* the transaction a subtransaction belongs to, or itself */
+#if PG_VERSION_NUM >= 160000
+#define ACDAT_TOP_TRANSACTION(txn) rbtxn_get_toptxn(txn)
+#else
+#define ACDAT_TOP_TRANSACTION(txn) ((txn)->toptxn ? (txn)->toptxn : (txn))
 #endif
 
 /* numbers of replication origins */

@@ -33,52 +33,6 @@ report_progress(AcdatDecoder *decoder)
 #endif
 }
 
-/*
- * Emit the begin of a transaction if that has not happened: with
- * "include-empty-transactions" off it waits for something to follow.
- */
-static void
-ensure_begun(AcdatDecoder *decoder, ReorderBufferTXN *txn)
-{
-	if (decoder->begun)
-		return;
-	decoder->begun = true;
-	decoder->format->begin(decoder, txn);
-}
-
-static void
-begin_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
-{
-	AcdatDecoder *decoder = ctx->output_plugin_private;
-	MemoryContext old = MemoryContextSwitchTo(decoder->change_context);
-
-	acdat_plans_sweep(decoder);
-	acdat_refresh_policy(decoder);
-	decoder->transaction_changes = 0;
-	decoder->begun = false;
-	if (decoder->options.include_timestamp)
-		strlcpy(decoder->timestamp, timestamptz_to_str(ACDAT_COMMIT_TIME(txn)),
-				sizeof(decoder->timestamp));
-	if (decoder->options.include_empty_transactions)
-		ensure_begun(decoder, txn);
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(decoder->change_context);
-}
-
-static void
-commit_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr commit_lsn)
-{
-	AcdatDecoder *decoder = ctx->output_plugin_private;
-	MemoryContext old = MemoryContextSwitchTo(decoder->change_context);
-
-	OutputPluginUpdateProgress(ctx, false);
-	if (decoder->begun)
-		decoder->format->commit(decoder, txn, commit_lsn);
-	decoder->begun = false;
-	MemoryContextSwitchTo(old);
-	MemoryContextReset(decoder->change_context);
-}
-
 static bool
 action_wanted(const AcdatActions *actions, enum ReorderBufferChangeType action)
 {
@@ -121,8 +75,10 @@ emit_change(AcdatDecoder *decoder, ReorderBufferTXN *txn, Relation relation,
 		acdat_make_row(decoder, plan, relation, old_tuple,
 					   plan->replident != REPLICA_IDENTITY_FULL, change->lsn, row.old_row);
 	}
-	ensure_begun(decoder, txn);
-	decoder->format->change(decoder, txn, &row);
+	acdat_ensure_begun(decoder, txn);
+
+	/* of a streamed transaction the subtransaction is what may yet abort */
+	decoder->format->change(decoder, decoder->in_stream ? change->txn : txn, &row);
 }
 
 static void
@@ -161,78 +117,11 @@ truncate_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelat
 
 		if (!plan->wanted)
 			continue;
-		ensure_begun(decoder, txn);
+		acdat_ensure_begun(decoder, txn);
 		decoder->format->truncate(decoder, txn, change->lsn, plan);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(decoder->change_context);
-}
-
-/* ---- messages ---- */
-
-static void
-mask_part(const AcdatDecoder *decoder, const char **part, Size *len)
-{
-	*part = acdat_encode(decoder, ACDAT_DEFAULT_MASK, strlen(ACDAT_DEFAULT_MASK), len);
-}
-
-/*
- * One part of a message, a prefix or a content, after redaction and in the
- * output's encoding.
- */
-static void
-redact_part(AcdatDecoder *decoder, const char **part, Size *len)
-{
-	const AcdatGeneration *generation = decoder->generation;
-	AcdatAction action = generation ? generation->policy->default_action : ACDAT_KEEP;
-	char	   *text;
-	Size		text_len;
-
-	if (action == ACDAT_MASK || action == ACDAT_NULL)
-	{
-		mask_part(decoder, part, len);
-		return;
-	}
-	if (action != ACDAT_KEEP &&
-		acdat_redact_text(generation->machines, generation->nmachines, *part, *len,
-						  ACDAT_CHANGE_LIMIT, &text, &text_len))
-	{
-		decoder->counts.redacted++;
-		if (text == NULL)
-		{
-			mask_part(decoder, part, len);
-			return;
-		}
-		*part = text;
-		*len = text_len;
-	}
-	*part = acdat_encode_bytes(decoder, *part, *len, len);
-	if (acdat_json_size(*part, *len) > ACDAT_CHANGE_LIMIT / 2)
-	{
-		decoder->counts.oversize++;
-		mask_part(decoder, part, len);
-	}
-}
-
-/*
- * Prepare a message by the policy in force.  Non-transactional ones come
- * outside a transaction in a walsender, where no catalog could be read.
- */
-static void
-prepare_message(AcdatDecoder *decoder, AcdatMessage *message)
-{
-	bool		own_transaction = !IsTransactionState();
-
-	if (own_transaction)
-		StartTransactionCommand();
-	MemoryContextSwitchTo(decoder->change_context);
-	if (!message->transactional)
-		acdat_refresh_policy(decoder);
-	redact_part(decoder, &message->prefix, &message->prefix_len);
-	redact_part(decoder, &message->content, &message->content_len);
-	if (own_transaction)
-		AbortCurrentTransaction();	/* leaves no history in the caches */
-	MemoryContextSwitchTo(decoder->change_context);
 }
 
 static void
@@ -248,12 +137,12 @@ message_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr 
 	report_progress(decoder);
 	if (!acdat_prefix_wanted(&decoder->options, prefix))
 		return;
-	prepare_message(decoder, &message);
+	acdat_prepare_message(decoder, &message);
 	if (decoder->generation == NULL ||
 		decoder->generation->policy->default_action != ACDAT_DROP)
 	{
 		if (transactional)
-			ensure_begun(decoder, txn);
+			acdat_ensure_begun(decoder, txn);
 		decoder->format->message(decoder, txn, &message);
 	}
 	MemoryContextSwitchTo(old);
@@ -282,10 +171,12 @@ _PG_output_plugin_init(OutputPluginCallbacks *cb)
 {
 	cb->startup_cb = acdat_startup;
 	cb->shutdown_cb = acdat_shutdown;
-	cb->begin_cb = begin_callback;
 	cb->change_cb = change_callback;
 	cb->truncate_cb = truncate_callback;
 	cb->message_cb = message_callback;
-	cb->commit_cb = commit_callback;
 	cb->filter_by_origin_cb = filter_by_origin_callback;
+	cb->stream_change_cb = change_callback;
+	cb->stream_truncate_cb = truncate_callback;
+	cb->stream_message_cb = message_callback;
+	acdat_transaction_callbacks(cb);
 }

@@ -157,6 +157,34 @@ typedef struct AcdatChange
 	AcdatCell  *old_row;
 } AcdatChange;
 
+/* Where a transaction, or a part of one, begins or ends. */
+typedef enum AcdatMarkKind
+{
+	ACDAT_MARK_BEGIN,
+	ACDAT_MARK_COMMIT,
+	ACDAT_MARK_BEGIN_PREPARE,
+	ACDAT_MARK_PREPARE,
+	ACDAT_MARK_COMMIT_PREPARED,
+	ACDAT_MARK_ROLLBACK_PREPARED,
+	ACDAT_MARK_STREAM_START,
+	ACDAT_MARK_STREAM_STOP,
+	ACDAT_MARK_STREAM_ABORT,
+	ACDAT_MARK_STREAM_COMMIT,
+	ACDAT_MARK_STREAM_PREPARE
+} AcdatMarkKind;
+
+typedef struct AcdatMark
+{
+	AcdatMarkKind kind;
+	TransactionId xid;			/* of the top-level transaction */
+	TransactionId subxid;		/* stream abort: what was aborted */
+	XLogRecPtr	lsn;
+	XLogRecPtr	end_lsn;
+	uint32		origin;
+	const char *gid;			/* of a prepared transaction, else NULL; redacted, in the */
+	Size		gid_len;		/* output's encoding */
+} AcdatMark;
+
 /* A logical message as formats see it: in the output's encoding. */
 typedef struct AcdatMessage
 {
@@ -182,9 +210,7 @@ typedef struct AcdatFormat
 
 	/* make a plan's format_data, once per plan, in its context */
 	void		(*prepare) (struct AcdatDecoder *decoder, AcdatPlan *plan);
-	void		(*begin) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn);
-	void		(*commit) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn,
-						   XLogRecPtr commit_lsn);
+	void		(*mark) (struct AcdatDecoder *decoder, const AcdatMark *mark);
 	void		(*change) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn,
 						   AcdatChange *change);
 	/* NULL if the format has no truncates */
@@ -232,15 +258,24 @@ typedef struct AcdatDecoder
 	acd_allocator allocator_storage;
 
 	HTAB	   *plans;
+	bool		in_stream;		/* in a block of a streamed transaction */
 	bool		begun;			/* the current transaction's begin was emitted */
 	uint64		transaction_changes;	/* emitted in it */
-	char		timestamp[MAXDATELEN + 1];	/* its commit time, as printed */
+	char		timestamp[MAXDATELEN + 1];	/* its commit time, empty if not known */
 	uint64		unreported;		/* changes since the last progress update */
 	AcdatCounts counts;
 } AcdatDecoder;
 
 /* The session this process is in, or NULL; for invalidation callbacks. */
 extern AcdatDecoder *acdat_current_decoder;
+
+/* message.c: messages and other text outside of rows, by the policy in force */
+extern void acdat_prepare_message(AcdatDecoder *decoder, AcdatMessage *message);
+extern void acdat_prepare_gid(AcdatDecoder *decoder, AcdatMark *mark, const char *gid);
+
+/* transaction.c: the callbacks of transactions */
+extern void acdat_transaction_callbacks(OutputPluginCallbacks *cb);
+extern void acdat_ensure_begun(AcdatDecoder *decoder, ReorderBufferTXN *txn);
 
 /* session.c */
 extern void acdat_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init);

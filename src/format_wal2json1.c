@@ -210,7 +210,7 @@ put_member(char *pos, const Layout *layout, const char *name, const char *value)
 }
 
 static void
-begin(AcdatDecoder *decoder, ReorderBufferTXN *txn)
+open_transaction(AcdatDecoder *decoder, const AcdatMark *mark)
 {
 	LogicalDecodingContext *ctx = decoder->ctx;
 	const AcdatOptions *options = &decoder->options;
@@ -221,14 +221,14 @@ begin(AcdatDecoder *decoder, ReorderBufferTXN *txn)
 	pos = w2j_reserve(decoder, W2J_RECORD_BYTES);
 	pos = w2j_put(pos, layout->begin);
 	if (options->include_xids)
-		pos = put_member(pos, layout, "xid", psprintf("%u", txn->xid));
+		pos = put_member(pos, layout, "xid", psprintf("%u", mark->xid));
 	if (options->include_lsn)
 		pos = put_member(pos, layout, "nextlsn",
-						 psprintf("\"" ACDAT_LSN_FORMAT "\"", LSN_FORMAT_ARGS(txn->end_lsn)));
+						 psprintf("\"" ACDAT_LSN_FORMAT "\"", LSN_FORMAT_ARGS(mark->end_lsn)));
 	if (options->include_timestamp)
 		pos = put_member(pos, layout, "timestamp", psprintf("\"%s\"", decoder->timestamp));
 	if (options->include_origin)
-		pos = put_member(pos, layout, "origin", psprintf("%u", txn->origin_id));
+		pos = put_member(pos, layout, "origin", psprintf("%u", mark->origin));
 	if (options->include_generation && decoder->generation != NULL)
 		pos = put_member(pos, layout, "generation",
 						 psprintf("%lld", (long long) decoder->generation->header.generation));
@@ -239,8 +239,7 @@ begin(AcdatDecoder *decoder, ReorderBufferTXN *txn)
 }
 
 static void
-commit(AcdatDecoder *decoder, ReorderBufferTXN *txn pg_attribute_unused(),
-	   XLogRecPtr commit_lsn pg_attribute_unused())
+close_transaction(AcdatDecoder *decoder)
 {
 	LogicalDecodingContext *ctx = decoder->ctx;
 	char	   *pos;
@@ -251,6 +250,16 @@ commit(AcdatDecoder *decoder, ReorderBufferTXN *txn pg_attribute_unused(),
 	pos = w2j_put(pos, layout_of(decoder)->end);
 	w2j_written(decoder, pos);
 	OutputPluginWrite(ctx, true);
+}
+
+static void
+write_mark(AcdatDecoder *decoder, const AcdatMark *mark)
+{
+	/* the options that bring other marks are refused in this version */
+	if (mark->kind == ACDAT_MARK_BEGIN)
+		open_transaction(decoder, mark);
+	else if (mark->kind == ACDAT_MARK_COMMIT)
+		close_transaction(decoder);
 }
 
 /* ---- changes ---- */
@@ -570,8 +579,7 @@ const AcdatFormat acdat_format_wal2json1 = {
 	.name = "wal2json 1",
 	.start = start,
 	.prepare = prepare,
-	.begin = begin,
-	.commit = commit,
+	.mark = write_mark,
 	.change = write_change,
 	.truncate = NULL,
 	.message = write_message,

@@ -102,18 +102,23 @@ prepare(AcdatDecoder *decoder, AcdatPlan *plan)
 		table->pk = prepare_primary_key(options, plan, table);
 }
 
-/* The members that every record starts with, after its action. */
+/*
+ * The members that every record starts with, after its action.  Records of a
+ * transaction whose end is not known yet have no timestamp.
+ */
 static char *
-put_transaction(char *pos, const AcdatDecoder *decoder, const ReorderBufferTXN *txn)
+put_transaction(char *pos, const AcdatDecoder *decoder, TransactionId xid, uint32 origin)
 {
 	const AcdatOptions *options = &decoder->options;
 
 	if (options->include_xids)
 	{
 		pos = ACDAT_PUT_LITERAL(pos, ",\"xid\":");
-		pos = w2j_put_uint32(pos, txn->xid);
+		pos = w2j_put_uint32(pos, xid);
 	}
-	if (options->include_timestamp)
+	if (options->include_timestamp && decoder->timestamp[0] == '\0')
+		pos = ACDAT_PUT_LITERAL(pos, ",\"timestamp\":null");
+	else if (options->include_timestamp)
 	{
 		pos = ACDAT_PUT_LITERAL(pos, ",\"timestamp\":\"");
 		pos = acdat_put(pos, decoder->timestamp, strlen(decoder->timestamp));
@@ -122,7 +127,7 @@ put_transaction(char *pos, const AcdatDecoder *decoder, const ReorderBufferTXN *
 	if (options->include_origin)
 	{
 		pos = ACDAT_PUT_LITERAL(pos, ",\"origin\":");
-		pos = w2j_put_uint32(pos, txn->origin_id);
+		pos = w2j_put_uint32(pos, origin);
 	}
 	return pos;
 }
@@ -141,10 +146,10 @@ put_no_transaction(char *pos, const AcdatOptions *options)
 }
 
 static char *
-put_action(char *pos, char action)
+put_action(char *pos, const char *action)
 {
 	pos = ACDAT_PUT_LITERAL(pos, "{\"action\":\"");
-	*pos++ = action;
+	pos = acdat_put(pos, action, strlen(action));
 	*pos++ = '"';
 	return pos;
 }
@@ -160,24 +165,53 @@ put_lsn_member(char *pos, const char *name, XLogRecPtr lsn)
 	return pos;
 }
 
-/* A begin or commit record. */
+/*
+ * A record of a transaction's begin or end.  Of streamed transactions the
+ * blocks are "SB" to "SE", and how it ends is "SA", "SC" or "SP".
+ */
 static void
-write_boundary(AcdatDecoder *decoder, const ReorderBufferTXN *txn, char action, XLogRecPtr lsn)
+write_mark(AcdatDecoder *decoder, const AcdatMark *mark)
 {
+	static const char *const actions[] = {
+		[ACDAT_MARK_BEGIN] = "B",
+		[ACDAT_MARK_COMMIT] = "C",
+		[ACDAT_MARK_BEGIN_PREPARE] = "BP",
+		[ACDAT_MARK_PREPARE] = "P",
+		[ACDAT_MARK_COMMIT_PREPARED] = "CP",
+		[ACDAT_MARK_ROLLBACK_PREPARED] = "RP",
+		[ACDAT_MARK_STREAM_START] = "SB",
+		[ACDAT_MARK_STREAM_STOP] = "SE",
+		[ACDAT_MARK_STREAM_ABORT] = "SA",
+		[ACDAT_MARK_STREAM_COMMIT] = "SC",
+		[ACDAT_MARK_STREAM_PREPARE] = "SP",
+	};
 	LogicalDecodingContext *ctx = decoder->ctx;
 	const AcdatOptions *options = &decoder->options;
 	char	   *pos;
 
-	if (!options->include_transaction)
+	/* what a client without these could do without, another could not */
+	if (!options->include_transaction && mark->kind <= ACDAT_MARK_COMMIT)
 		return;
 	OutputPluginPrepareWrite(ctx, true);
-	pos = w2j_reserve(decoder, W2J_RECORD_BYTES);
-	pos = put_action(pos, action);
-	pos = put_transaction(pos, decoder, txn);
-	if (options->include_lsn)
+	pos = w2j_reserve(decoder, W2J_RECORD_BYTES + acdat_json_size(mark->gid, mark->gid_len));
+	pos = put_action(pos, actions[mark->kind]);
+	pos = put_transaction(pos, decoder, mark->xid, mark->origin);
+	if (mark->kind == ACDAT_MARK_STREAM_ABORT)
 	{
-		pos = put_lsn_member(pos, "lsn", lsn);
-		pos = put_lsn_member(pos, "nextlsn", txn->end_lsn);
+		pos = ACDAT_PUT_LITERAL(pos, ",\"subxid\":");
+		pos = w2j_put_uint32(pos, mark->subxid);
+	}
+	if (options->include_lsn && mark->kind != ACDAT_MARK_STREAM_START &&
+		mark->kind != ACDAT_MARK_STREAM_STOP)
+	{
+		pos = put_lsn_member(pos, "lsn", mark->lsn);
+		if (mark->kind != ACDAT_MARK_STREAM_ABORT)
+			pos = put_lsn_member(pos, "nextlsn", mark->end_lsn);
+	}
+	if (mark->gid != NULL)
+	{
+		pos = ACDAT_PUT_LITERAL(pos, ",\"gid\":");
+		pos = acdat_put_json(pos, mark->gid, mark->gid_len);
 	}
 	if (options->include_generation && decoder->generation != NULL)
 		pos += snprintf(pos, 64, ",\"generation\":%lld",
@@ -185,18 +219,6 @@ write_boundary(AcdatDecoder *decoder, const ReorderBufferTXN *txn, char action, 
 	*pos++ = '}';
 	w2j_written(decoder, pos);
 	OutputPluginWrite(ctx, true);
-}
-
-static void
-begin(AcdatDecoder *decoder, ReorderBufferTXN *txn)
-{
-	write_boundary(decoder, txn, 'B', txn->final_lsn);
-}
-
-static void
-commit(AcdatDecoder *decoder, ReorderBufferTXN *txn, XLogRecPtr commit_lsn)
-{
-	write_boundary(decoder, txn, 'C', commit_lsn);
 }
 
 /*
@@ -254,27 +276,27 @@ put_unchanged(char *pos, const AcdatPlan *plan, const AcdatCell *row)
 
 /* What comes before the columns: action, transaction, table. */
 static char *
-put_head(char *pos, const AcdatDecoder *decoder, const ReorderBufferTXN *txn, char action,
-		 XLogRecPtr lsn, const AcdatPlan *plan)
+put_head(char *pos, const AcdatDecoder *decoder, const ReorderBufferTXN *txn,
+		 const char *action, XLogRecPtr lsn, const AcdatPlan *plan)
 {
 	pos = put_action(pos, action);
-	pos = put_transaction(pos, decoder, txn);
+	pos = put_transaction(pos, decoder, txn->xid, txn->origin_id);
 	if (decoder->options.include_lsn)
 		pos = put_lsn_member(pos, "lsn", lsn);
 	return w2j_put(pos, w2j_table(plan)->table);
 }
 
-static char
+static const char *
 action_letter(enum ReorderBufferChangeType action)
 {
 	switch (action)
 	{
 		case REORDER_BUFFER_CHANGE_INSERT:
-			return 'I';
+			return "I";
 		case REORDER_BUFFER_CHANGE_UPDATE:
-			return 'U';
+			return "U";
 		default:
-			return 'D';
+			return "D";
 	}
 }
 
@@ -347,7 +369,7 @@ write_truncate(AcdatDecoder *decoder, ReorderBufferTXN *txn, XLogRecPtr lsn,
 
 	OutputPluginPrepareWrite(ctx, true);
 	pos = w2j_reserve(decoder, W2J_RECORD_BYTES + w2j_table(plan)->table.len);
-	pos = put_head(pos, decoder, txn, 'T', lsn, plan);
+	pos = put_head(pos, decoder, txn, "T", lsn, plan);
 	*pos++ = '}';
 	w2j_written(decoder, pos);
 	OutputPluginWrite(ctx, true);
@@ -363,9 +385,9 @@ write_message(AcdatDecoder *decoder, ReorderBufferTXN *txn, const AcdatMessage *
 	pos = w2j_reserve(decoder, W2J_RECORD_BYTES +
 					  acdat_json_size(message->prefix, message->prefix_len) +
 					  acdat_json_size(message->content, message->content_len));
-	pos = put_action(pos, 'M');
+	pos = put_action(pos, "M");
 	if (message->transactional)
-		pos = put_transaction(pos, decoder, txn);
+		pos = put_transaction(pos, decoder, txn->xid, txn->origin_id);
 	else
 		pos = put_no_transaction(pos, &decoder->options);
 	if (decoder->options.include_lsn)
@@ -427,8 +449,7 @@ accepts(const AcdatDecoder *decoder, AcdatPlan *plan, enum ReorderBufferChangeTy
 const AcdatFormat acdat_format_wal2json2 = {
 	.name = "wal2json 2",
 	.prepare = prepare,
-	.begin = begin,
-	.commit = commit,
+	.mark = write_mark,
 	.change = write_change,
 	.truncate = write_truncate,
 	.message = write_message,

@@ -357,6 +357,8 @@ static const OptionSpec option_specs[] = {
 	OPTION("oversize", parse_oversize, oversize_error),
 	OPTION("partition-root", parse_boolean, partition_root),
 	OPTION("pretty-print", parse_boolean, pretty_print),
+	OPTION("streaming", parse_boolean, streaming),
+	OPTION("two-phase", parse_boolean, two_phase),
 	OPTION("unchanged-toast", parse_boolean, unchanged_toast),
 	OPTION("without-identity", parse_without_identity, without_identity),
 	OPTION("write-in-chunks", parse_boolean, write_in_chunks),
@@ -414,6 +416,16 @@ acdat_parse_options(List *defelems, AcdatOptions *options)
 			unknown_option(elem);
 		spec->parse(elem, options, (char *) options + spec->offset);
 	}
+
+	if (options->format_version == 1 && (options->streaming || options->two_phase))
+		ereport(ERROR,
+				(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
+				 errmsg("options \"streaming\" and \"two-phase\" need format version 2"),
+				 errdetail("Version 1 has one object for a whole transaction.")));
+
+	/* records of interleaved transactions are told apart by it */
+	if (options->streaming)
+		options->include_xids = true;
 }
 
 static bool

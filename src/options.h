@@ -76,6 +76,8 @@ typedef struct AcdatOptions
 	bool		columns_as_object;
 	bool		include_generation;
 	bool		include_redactions;
+	bool		streaming;		/* large transactions before they commit */
+	bool		two_phase;		/* prepared transactions when they are prepared */
 	int			without_identity;	/* AcdatWithoutIdentity */
 	int			oversize_error; /* bool as an enum: 0 mask, 1 error */
 } AcdatOptions;

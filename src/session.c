@@ -111,10 +111,17 @@ acdat_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_ini
 
 	/* no catalog may be read while a slot is created, and nothing is emitted */
 	if (is_init)
+	{
+		ctx->streaming = false;
+		ctx->twophase = false;
 		return;
+	}
 
 	decoder = create_decoder(ctx);
 	acdat_parse_options(ctx->output_plugin_options, &decoder->options);
+	ctx->streaming &= decoder->options.streaming;
+	ctx->twophase &= decoder->options.two_phase;
+	ctx->twophase_opt_given = decoder->options.two_phase;
 	decoder->format = decoder->options.format_version == 1 ?
 		&acdat_format_wal2json1 : &acdat_format_wal2json2;
 	if (decoder->format->start != NULL)
