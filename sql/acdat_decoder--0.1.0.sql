@@ -531,7 +531,8 @@ BEGIN
 			bad := acdat.unconvertible_lines(staging, most + 1);
 			problem := format('term cannot be represented in the database encoding "%s"', getdatabaseencoding());
 			code := SQLSTATE;
-		WHEN OTHERS THEN
+		-- the last two are not among the others
+		WHEN OTHERS OR query_canceled OR assert_failure THEN
 			code := SQLSTATE;
 	END;
 

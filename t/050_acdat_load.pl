@@ -405,6 +405,14 @@ for my $guard (
 		CREATE CONSTRAINT TRIGGER guard AFTER INSERT ON acdat.terms DEFERRABLE INITIALLY DEFERRED
 			FOR EACH ROW EXECUTE FUNCTION guard()},
 		'DROP FUNCTION guard() CASCADE', 'P0001' ],
+	[ 'assertion', q{CREATE FUNCTION guard() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN ASSERT false, NEW.pattern; END $$;
+		CREATE TRIGGER guard BEFORE INSERT ON acdat.terms FOR EACH ROW EXECUTE FUNCTION guard()},
+		'DROP FUNCTION guard() CASCADE', 'P0004' ],
+	[ 'cancellation by a trigger', q{CREATE FUNCTION guard() RETURNS trigger LANGUAGE plpgsql AS
+		$$ BEGIN RAISE EXCEPTION 'no: %', NEW.pattern USING ERRCODE = 'query_canceled'; END $$;
+		CREATE TRIGGER guard BEFORE INSERT ON acdat.terms FOR EACH ROW EXECUTE FUNCTION guard()},
+		'DROP FUNCTION guard() CASCADE', '57014' ],
 	[ 'conversion error of a trigger', q{CREATE FUNCTION guard() RETURNS trigger LANGUAGE plpgsql AS
 		$$ BEGIN RAISE EXCEPTION 'no: %', NEW.pattern USING ERRCODE = 'untranslatable_character'; END $$;
 		CREATE TRIGGER guard AFTER INSERT ON acdat.terms FOR EACH ROW EXECUTE FUNCTION guard()},
@@ -418,6 +426,30 @@ for my $guard (
 	$node->safe_psql('u8', $unset);
 	is(count_terms('u8'), 0, "$name: nothing is loaded");
 }
+
+# Whatever the server says once it has terms, acdat does not repeat it: here the
+# function itself quotes one (a word of its own, as the server logs it).
+$file = term_file('quoted.tsv', "QuotedWord\n");
+$node->safe_psql('u8', q{
+	ALTER FUNCTION acdat.load_terms RENAME TO load_terms_kept;
+	CREATE FUNCTION acdat.load_terms(dictionary text, staging regclass, replace boolean) RETURNS bigint
+		LANGUAGE plpgsql AS $$
+	DECLARE
+		term text;
+	BEGIN
+		EXECUTE format('SELECT convert_from(pattern, ''UTF8'') FROM %s', staging) INTO term;
+		IF term IS NOT NULL THEN
+			RAISE WARNING 'careful: %', term;
+			RAISE EXCEPTION 'no: %', term USING DETAIL = term, HINT = term, TABLE = term;
+		END IF;
+		RETURN 0;
+	END $$});
+($code, $out, $err) = load('u8', '-D', 'names', $file);
+is($code, 2, 'error that quotes a term: exit code');
+is($err, "acdat: could not load the terms: an error whose text is withheld, as it may quote a term (SQLSTATE P0001)\n",
+	'error that quotes a term: message');
+$node->safe_psql('u8', q{DROP FUNCTION acdat.load_terms;
+	ALTER FUNCTION acdat.load_terms_kept RENAME TO load_terms});
 
 # a role that may not
 $node->safe_psql('u8', 'CREATE ROLE nobody LOGIN');
