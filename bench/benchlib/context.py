@@ -1,0 +1,53 @@
+"""What a run carries along: tier, limits, where rows go, and what went wrong."""
+
+import dataclasses
+import sys
+import time
+
+from benchlib import rows, schedule
+
+SAMPLE_SECONDS = {"tiny": 0.005, "quick": 0.05, "full": 0.2}
+LIMITS = {
+    "tiny": schedule.Limits(min_rounds=2, max_rounds=2, cell_seconds=1),
+    "quick": schedule.Limits(min_rounds=3, max_rounds=10, cell_seconds=1.0),
+    "full": schedule.Limits(min_rounds=5, max_rounds=25, cell_seconds=12),
+}
+
+
+@dataclasses.dataclass
+class Context:
+    tier: str
+    writer: rows.Writer
+    check_only: bool = False
+    rounds: int = 0                 # 0: as the tier says
+    ways: tuple = ()
+    wrongs: list = dataclasses.field(default_factory=list)
+    skips: list = dataclasses.field(default_factory=list)
+    started: float = dataclasses.field(default_factory=time.monotonic)
+
+    @property
+    def limits(self):
+        limits = LIMITS[self.tier]
+        if self.rounds:
+            return dataclasses.replace(limits, min_rounds=self.rounds, max_rounds=self.rounds,
+                                       cell_seconds=float("inf"))
+        return limits
+
+    @property
+    def sample_seconds(self):
+        return SAMPLE_SECONDS[self.tier]
+
+    def report(self, message):
+        """Progress and skipped peers, for the person who waits."""
+        if message.startswith("skipped") and message not in self.skips:
+            self.skips.append(message)
+        print(f"{time.monotonic() - self.started:7.1f}  {message}", file=sys.stderr, flush=True)
+
+    def wrong(self, message):
+        """An answer that is not the oracle's: the run goes on and fails at its end."""
+        self.wrongs.append(message)
+        self.report("WRONG " + message)
+
+    def write(self, new_rows):
+        if self.writer is not None:
+            self.writer.write(new_rows)
