@@ -43,11 +43,12 @@ make_work() {
 		rmdir "$work"
 		work=$(mktemp -d /tmp/acdat.XXXXXX)
 	fi
-	user_prefix=(env -C "$work")
+	# bash starts what it waits for with interrupts ignored; tests send them.
+	user_prefix=(env --default-signal=INT,QUIT -C "$work")
 	if [ "$(id -u)" = 0 ]; then
 		chown "$user:$(id -g "$user")" "$work"
 		user_prefix=(setpriv --reuid="$user" --regid="$(id -g "$user")" --init-groups
-			env -C "$work" HOME="$work" USER="$user" LOGNAME="$user")
+			env --default-signal=INT,QUIT -C "$work" HOME="$work" USER="$user" LOGNAME="$user")
 	fi
 }
 
