@@ -14,7 +14,6 @@
 #include "access/xact.h"
 #include "mb/pg_wchar.h"
 #include "replication/slot.h"
-#include "utils/builtins.h"
 #include "utils/memutils.h"
 #include "utils/resowner.h"
 
@@ -22,63 +21,6 @@
 
 /* The longest text form that is looked at; what is longer is masked. */
 #define TEXT_LIMIT		ACDAT_OUTPUT_LIMIT
-
-/* ---- text forms ---- */
-
-static void
-text_of_varlena(Datum datum, AcdatCell *cell)
-{
-	struct varlena *packed = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(datum));
-
-	cell->data = VARDATA_ANY(packed);
-	cell->len = VARSIZE_ANY_EXHDR(packed);
-}
-
-static void
-text_of_function(AcdatColumn *column, Datum datum, AcdatCell *cell)
-{
-	if (column->varlena)
-		datum = PointerGetDatum(PG_DETOAST_DATUM(datum));
-	cell->data = OutputFunctionCall(&column->out, datum);
-	cell->len = strlen(cell->data);
-}
-
-/* The text form of a value, as its type's output function would give it. */
-static void
-text_of_value(AcdatColumn *column, Datum datum, AcdatCell *cell)
-{
-	cell->kind = ACDAT_CELL_VALUE;
-	cell->data = cell->small;
-	switch (column->output)
-	{
-		case ACDAT_OUT_TEXT:
-			text_of_varlena(datum, cell);
-			break;
-		case ACDAT_OUT_NAME:
-			cell->data = NameStr(*DatumGetName(datum));
-			cell->len = strnlen(cell->data, NAMEDATALEN);
-			break;
-		case ACDAT_OUT_BOOL:
-			cell->small[0] = DatumGetBool(datum) ? 't' : 'f';
-			cell->len = 1;
-			break;
-		case ACDAT_OUT_INT2:
-			cell->len = pg_ltoa(DatumGetInt16(datum), cell->small);
-			break;
-		case ACDAT_OUT_INT4:
-			cell->len = pg_ltoa(DatumGetInt32(datum), cell->small);
-			break;
-		case ACDAT_OUT_INT8:
-			cell->len = pg_lltoa(DatumGetInt64(datum), cell->small);
-			break;
-		case ACDAT_OUT_OID:
-			cell->len = pg_ultoa_n(DatumGetObjectId(datum), cell->small);
-			break;
-		case ACDAT_OUT_FUNCTION:
-			text_of_function(column, datum, cell);
-			break;
-	}
-}
 
 /* ---- masks ---- */
 
@@ -88,6 +30,7 @@ mask_cell(const AcdatColumn *column, AcdatCell *cell)
 {
 	cell->kind = ACDAT_CELL_VALUE;
 	cell->masked = true;
+	cell->plain = false;
 	cell->data = column->mask_out;
 	cell->len = column->mask_out_len;
 }
@@ -106,6 +49,7 @@ mask_matched_cell(const AcdatDecoder *decoder, const AcdatColumn *column, AcdatC
 		return;
 	}
 	cell->masked = true;
+	cell->plain = false;
 	cell->data = acdat_key_form(decoder->generation->policy, original, original_len,
 								column->mask, column->mask_len,
 								column->fit, column->fit_limit, &cell->len);
@@ -219,13 +163,13 @@ redact_cell(AcdatDecoder *decoder, const AcdatColumn *column, AcdatCell *cell)
 static void
 make_value_cell(AcdatDecoder *decoder, AcdatColumn *column, Datum datum, AcdatCell *cell)
 {
-	text_of_value(column, datum, cell);
+	acdat_text_of_value(column, datum, cell);
 	if (cell->len > TEXT_LIMIT)
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("value is too large")));
 	redact_cell(decoder, column, cell);
-	if (!cell->masked)			/* masks are in the output's encoding already */
+	if (!cell->masked && !cell->plain)	/* masks are in the output's encoding already */
 		cell->data = acdat_encode(decoder, cell->data, cell->len, &cell->len);
 }
 

@@ -194,6 +194,22 @@ choose_output(Oid base, Oid typoutput)
 			return ACDAT_OUT_INT8;
 		case OIDOID:
 			return ACDAT_OUT_OID;
+		case FLOAT4OID:
+			return ACDAT_OUT_FLOAT4;
+		case FLOAT8OID:
+			return ACDAT_OUT_FLOAT8;
+		case NUMERICOID:
+			return ACDAT_OUT_NUMERIC;
+		case UUIDOID:
+			return ACDAT_OUT_UUID;
+		case DATEOID:
+			return ACDAT_OUT_DATE;
+		case TIMESTAMPOID:
+			return ACDAT_OUT_TIMESTAMP;
+		case TIMESTAMPTZOID:
+			return ACDAT_OUT_TIMESTAMPTZ;
+		case BYTEAOID:
+			return ACDAT_OUT_BYTEA;
 		default:
 			return is_text_bytes(base, typoutput) ? ACDAT_OUT_TEXT : ACDAT_OUT_FUNCTION;
 	}
@@ -265,6 +281,7 @@ acdat_plan_column(const AcdatDecoder *decoder, Form_pg_attribute attr,
 	getTypeOutputInfo(attr->atttypid, &typoutput, &column->varlena);
 	fmgr_info_cxt(typoutput, &column->out, CurrentMemoryContext);
 	column->output = choose_output(base, typoutput);
+	column->plain = column->output > ACDAT_OUT_NAME && column->output != ACDAT_OUT_BYTEA;
 	choose_fit(base, base_typmod, column);
 	column->mask = acdat_fit_text(column->fit, column->fit_limit, decision->mask,
 								  strlen(decision->mask), &column->mask_len);

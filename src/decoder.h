@@ -46,7 +46,15 @@ typedef enum AcdatOutput
 	ACDAT_OUT_INT2,
 	ACDAT_OUT_INT4,
 	ACDAT_OUT_INT8,
-	ACDAT_OUT_OID
+	ACDAT_OUT_OID,
+	ACDAT_OUT_FLOAT4,
+	ACDAT_OUT_FLOAT8,
+	ACDAT_OUT_NUMERIC,
+	ACDAT_OUT_UUID,
+	ACDAT_OUT_DATE,
+	ACDAT_OUT_TIMESTAMP,
+	ACDAT_OUT_TIMESTAMPTZ,
+	ACDAT_OUT_BYTEA
 } AcdatOutput;
 
 /* What "redact" does with the text form. */
@@ -80,6 +88,7 @@ typedef struct AcdatColumn
 	int32		typmod;
 	NameData	name;
 	bool		varlena;
+	bool		plain;			/* its text forms are printable ASCII without " and \ */
 	AcdatAction action;
 	AcdatOutput output;
 	AcdatScan	scan;			/* ACDAT_SCAN_NONE unless action is redact */
@@ -141,10 +150,11 @@ typedef struct AcdatCell
 {
 	AcdatCellKind kind;
 	bool		masked;			/* data is a mask, not of the column's type */
+	bool		plain;			/* data is printable ASCII without " and \ */
 	uint32		matches;		/* terms found; whole values count as one */
 	const char *data;			/* text form, not NUL-terminated */
 	Size		len;			/* bytes */
-	char		small[24];		/* room for short values */
+	char		small[48];		/* room for short values */
 } AcdatCell;
 
 /* A change as formats see it; rows are NULL where there is none. */
@@ -299,6 +309,10 @@ extern void acdat_plan_column(const AcdatDecoder *decoder, Form_pg_attribute att
 /* A default's expression under the action of its column; NULL: not shown. */
 extern const char *acdat_redact_default(const AcdatDecoder *decoder, const AcdatColumn *column,
 										const char *expression);
+
+/* output.c: the text form of a value, in "cell" or the current context */
+extern void acdat_text_of_value(AcdatColumn *column, Datum datum, AcdatCell *cell);
+extern bool acdat_text_of_numeric(Datum datum, AcdatCell *cell);
 
 /*
  * cell.c: a tuple's values after everything that has to happen to them.

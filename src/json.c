@@ -1,123 +1,210 @@
 /*
  * json.c
- *		JSON strings: runs that need no escape are found 16 bytes at a time
- *		and copied whole.
+ *		JSON strings.
+ *
+ * Text is scanned and copied in one pass, a vector at a time: each is stored
+ * as it is, and if it held bytes that need an escape, writing goes on from the
+ * first of them.  Where such bytes are dense that would take a pass for each,
+ * so a whole vector is then translated byte by byte through a table, without
+ * branches.
  */
 #include "postgres.h"
 
-#if defined(__SSE2__)
-#include <emmintrin.h>
-#define USE_SSE2_ESCAPE
+#if defined(__x86_64__) && defined(__GNUC__)
+#include <immintrin.h>
+#define HAVE_X86_VECTORS
 #elif defined(__aarch64__) && defined(__ARM_NEON)
 #include <arm_neon.h>
-#define USE_NEON_ESCAPE
+#define HAVE_NEON_VECTORS
 #endif
+
+#include "port/pg_bitutils.h"
 
 #include "json.h"
 
-/* Bytes that stand for themselves in a JSON string. */
-static inline bool
-is_plain(unsigned char c)
+/* What a byte becomes: up to 6 bytes, stored as 8. */
+typedef struct Escape
 {
-	return c >= 0x20 && c != '"' && c != '\\';
+	char		bytes[8];
+	Size		len;
+} Escape;
+
+static Escape escapes[256];
+
+/* Escapes in a vector from which it is translated through the table. */
+#define DENSE_ESCAPES	4
+
+static const char hex_digits[] = "0123456789abcdef";
+
+static void
+set_escape(int byte, const char *text)
+{
+	escapes[byte].len = strlen(text);
+	memcpy(escapes[byte].bytes, text, escapes[byte].len);
 }
 
-/* Length of the run of plain bytes that a text starts with. */
-static inline Size
-plain_run(const char *text, Size len)
+static void
+fill_escapes(void)
 {
-	Size		i = 0;
+	for (int byte = 0; byte < 256; byte++)
+	{
+		char		plain[2] = {(char) byte, '\0'};
+		char		unicode[] = "\\u0000";
 
-#ifdef USE_SSE2_ESCAPE
+		unicode[4] = hex_digits[byte >> 4];
+		unicode[5] = hex_digits[byte & 15];
+		set_escape(byte, byte < 0x20 ? unicode : plain);
+	}
+	set_escape('\b', "\\b");
+	set_escape('\f', "\\f");
+	set_escape('\n', "\\n");
+	set_escape('\r', "\\r");
+	set_escape('\t', "\\t");
+	set_escape('"', "\\\"");
+	set_escape('\\', "\\\\");
+}
+
+/* Write bytes through the table; each store may reach 7 bytes too far. */
+static inline char *
+put_translated(char *pos, const char *text, Size len)
+{
+	for (Size i = 0; i < len; i++)
+	{
+		const Escape *escape = &escapes[(unsigned char) text[i]];
+
+		memcpy(pos, escape->bytes, sizeof(escape->bytes));
+		pos += escape->len;
+	}
+	return pos;
+}
+
+/*
+ * After a vector of "width" bytes was stored at *pos and "mask" tells which
+ * of them need an escape: move on over what is done with.
+ */
+static inline void
+resolve_mask(char **pos, const char **text, uint32 mask, int width)
+{
+	int			clean;
+
+	if (mask == 0)
+	{
+		*pos += width;
+		*text += width;
+	}
+	else if (pg_popcount32(mask) >= DENSE_ESCAPES)
+	{
+		*pos = put_translated(*pos, *text, width);
+		*text += width;
+	}
+	else
+	{
+		clean = pg_rightmost_one_pos32(mask);
+		*pos = put_translated(*pos + clean, *text + clean, 1);
+		*text += clean + 1;
+	}
+}
+
+typedef char *(*put_fn) (char *pos, const char *text, const char *end);
+
+static char *
+put_portable(char *pos, const char *text, const char *end)
+{
+	return put_translated(pos, text, end - text);
+}
+
+#ifdef HAVE_X86_VECTORS
+/* SSE2 belongs to the architecture. */
+static char *
+put_sse2(char *pos, const char *text, const char *end)
+{
 	const __m128i control = _mm_set1_epi8(0x1f);
 	const __m128i quote = _mm_set1_epi8('"');
 	const __m128i backslash = _mm_set1_epi8('\\');
 
-	for (; i + 16 <= len; i += 16)
+	while (end - text >= 16)
 	{
-		__m128i		chunk = _mm_loadu_si128((const __m128i *) (text + i));
-		__m128i		special;
-		int			mask;
+		__m128i		chunk = _mm_loadu_si128((const __m128i *) text);
+		__m128i		special = _mm_cmpeq_epi8(_mm_min_epu8(chunk, control), chunk);
 
-		special = _mm_cmpeq_epi8(_mm_min_epu8(chunk, control), chunk);
 		special = _mm_or_si128(special, _mm_cmpeq_epi8(chunk, quote));
 		special = _mm_or_si128(special, _mm_cmpeq_epi8(chunk, backslash));
-		mask = _mm_movemask_epi8(special);
-		if (mask != 0)
-			return i + __builtin_ctz(mask);
+		_mm_storeu_si128((__m128i *) pos, chunk);
+		resolve_mask(&pos, &text, (uint32) _mm_movemask_epi8(special), 16);
 	}
-#endif
-#ifdef USE_NEON_ESCAPE
-	for (; i + 16 <= len; i += 16)
+	return put_translated(pos, text, end - text);
+}
+
+__attribute__((target("avx2")))
+static char *
+put_avx2(char *pos, const char *text, const char *end)
+{
+	const __m256i control = _mm256_set1_epi8(0x1f);
+	const __m256i quote = _mm256_set1_epi8('"');
+	const __m256i backslash = _mm256_set1_epi8('\\');
+
+	while (end - text >= 32)
 	{
-		uint8x16_t	chunk = vld1q_u8((const uint8 *) (text + i));
+		__m256i		chunk = _mm256_loadu_si256((const __m256i *) text);
+		__m256i		special = _mm256_cmpeq_epi8(_mm256_min_epu8(chunk, control), chunk);
+
+		special = _mm256_or_si256(special, _mm256_cmpeq_epi8(chunk, quote));
+		special = _mm256_or_si256(special, _mm256_cmpeq_epi8(chunk, backslash));
+		_mm256_storeu_si256((__m256i *) pos, chunk);
+		resolve_mask(&pos, &text, (uint32) _mm256_movemask_epi8(special), 32);
+	}
+	return put_sse2(pos, text, end);
+}
+#endif							/* HAVE_X86_VECTORS */
+
+#ifdef HAVE_NEON_VECTORS
+static char *
+put_neon(char *pos, const char *text, const char *end)
+{
+	while (end - text >= 16)
+	{
+		uint8x16_t	chunk = vld1q_u8((const uint8 *) text);
 		uint8x16_t	special = vcltq_u8(chunk, vdupq_n_u8(0x20));
 
 		special = vorrq_u8(special, vceqq_u8(chunk, vdupq_n_u8('"')));
 		special = vorrq_u8(special, vceqq_u8(chunk, vdupq_n_u8('\\')));
-		if (vmaxvq_u8(special) != 0)
-			break;
+		if (vmaxvq_u8(special) == 0)
+		{
+			vst1q_u8((uint8 *) pos, chunk);
+			pos += 16;
+		}
+		else
+			pos = put_translated(pos, text, 16);
+		text += 16;
 	}
-#endif
-	while (i < len && is_plain((unsigned char) text[i]))
-		i++;
-	return i;
+	return put_translated(pos, text, end - text);
 }
+#endif							/* HAVE_NEON_VECTORS */
 
-/* Write the escape of one byte that is not plain. */
-static inline char *
-put_escape(char *pos, unsigned char c)
+static char *put_first(char *pos, const char *text, const char *end);
+
+/* The best writer for this processor, found at the first call. */
+static put_fn put_escaped = put_first;
+
+static char *
+put_first(char *pos, const char *text, const char *end)
 {
-	static const char hex[] = "0123456789abcdef";
-	char		short_form;
-
-	switch (c)
-	{
-		case '\b':
-			short_form = 'b';
-			break;
-		case '\f':
-			short_form = 'f';
-			break;
-		case '\n':
-			short_form = 'n';
-			break;
-		case '\r':
-			short_form = 'r';
-			break;
-		case '\t':
-			short_form = 't';
-			break;
-		case '"':
-		case '\\':
-			short_form = (char) c;
-			break;
-		default:
-			memcpy(pos, "\\u00", 4);
-			pos[4] = hex[c >> 4];
-			pos[5] = hex[c & 15];
-			return pos + 6;
-	}
-	pos[0] = '\\';
-	pos[1] = short_form;
-	return pos + 2;
+	fill_escapes();
+	put_escaped = put_portable;
+#ifdef HAVE_X86_VECTORS
+	put_escaped = __builtin_cpu_supports("avx2") ? put_avx2 : put_sse2;
+#endif
+#ifdef HAVE_NEON_VECTORS
+	put_escaped = put_neon;
+#endif
+	return put_escaped(pos, text, end);
 }
 
 char *
 acdat_put_json(char *pos, const char *text, Size len)
 {
-	const char *end = text + len;
-
 	*pos++ = '"';
-	while (text < end)
-	{
-		Size		run = plain_run(text, end - text);
-
-		pos = acdat_put(pos, text, run);
-		text += run;
-		while (text < end && !is_plain((unsigned char) *text))
-			pos = put_escape(pos, (unsigned char) *text++);
-	}
+	pos = put_escaped(pos, text, text + len);
 	*pos++ = '"';
 	return pos;
 }
@@ -125,17 +212,12 @@ acdat_put_json(char *pos, const char *text, Size len)
 Size
 acdat_json_size(const char *text, Size len)
 {
-	Size		size = len + 2;
+	Size		size = 2;
 
+	if (put_escaped == put_first)
+		fill_escapes();
 	for (Size i = 0; i < len; i++)
-	{
-		unsigned char c = (unsigned char) text[i];
-
-		if (c < 0x20)
-			size += (c == '\b' || c == '\f' || c == '\n' || c == '\r' || c == '\t') ? 1 : 5;
-		else
-			size += c == '"' || c == '\\';
-	}
+		size += escapes[(unsigned char) text[i]].len;
 	return size;
 }
 
@@ -144,7 +226,7 @@ acdat_append_json(StringInfo buf, const char *text, Size len)
 {
 	char	   *end;
 
-	enlargeStringInfo(buf, (int) (2 + ACDAT_JSON_EXPANSION * len));
+	enlargeStringInfo(buf, (int) ACDAT_JSON_BOUND(len));
 	end = acdat_put_json(buf->data + buf->len, text, len);
 	buf->len = (int) (end - buf->data);
 	buf->data[buf->len] = '\0';

@@ -195,8 +195,8 @@ value_bound(const W2jColumn *column, const AcdatCell *cell)
 {
 	if (cell->kind != ACDAT_CELL_VALUE)
 		return sizeof("null");
-	if (cell_kind(column, cell) == W2J_STRING)
-		return 2 + ACDAT_JSON_EXPANSION * cell->len;
+	if (cell_kind(column, cell) == W2J_STRING && !cell->plain)
+		return ACDAT_JSON_BOUND(cell->len);
 	return cell->len + sizeof("false");
 }
 
@@ -205,7 +205,7 @@ static Size
 exact_value_bound(const W2jColumn *column, const AcdatCell *cell)
 {
 	if (cell->kind == ACDAT_CELL_VALUE && cell_kind(column, cell) == W2J_STRING)
-		return acdat_json_size(cell->data, cell->len);
+		return ACDAT_JSON_SLACK + acdat_json_size(cell->data, cell->len);
 	return value_bound(column, cell);
 }
 
@@ -255,6 +255,13 @@ w2j_put_value(const AcdatDecoder *decoder, char *pos, const W2jColumn *column,
 			return put_json_text(pos, cell->data, cell->len);
 		case W2J_STRING:
 			break;
+	}
+	if (cell->plain)
+	{
+		*pos++ = '"';
+		pos = acdat_put(pos, cell->data, cell->len);
+		*pos++ = '"';
+		return pos;
 	}
 	return acdat_put_json(pos, cell->data, cell->len);
 }
