@@ -67,6 +67,15 @@ extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
 #define InvalidRepOriginId InvalidReplOriginId
 #endif
 
+/* where a relation's file is: renamed in 16 */
+#if PG_VERSION_NUM >= 160000
+#define ACDAT_SET_FILE(relation, number, tablespace) \
+	((relation)->rd_locator.relNumber = (number), (relation)->rd_locator.spcOid = (tablespace))
+#else
+#define ACDAT_SET_FILE(relation, number, tablespace) \
+	((relation)->rd_node.relNode = (number), (relation)->rd_node.spcNode = (tablespace))
+#endif
+
 /* how the type pg_lsn is printed */
 #if PG_VERSION_NUM >= 190000
 #define ACDAT_LSN_FORMAT "%X/%08X"

@@ -11,11 +11,14 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/stratnum.h"
 #include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
 #include "commands/extension.h"
+#include "miscadmin.h"
+#include "storage/smgr.h"
 #include "utils/fmgroids.h"
 #include "utils/lsyscache.h"
 #include "utils/memutils.h"
@@ -59,16 +62,61 @@ acdat_published_oid(void)
 	return relid;
 }
 
+/*
+ * History shows an index where it was then.  Since it was built anew (VACUUM
+ * FULL, REINDEX) it is somewhere else and its old file is gone: the server
+ * looks up where tables are now, but not indexes of user catalog tables.
+ */
+static void
+follow_index(Relation index)
+{
+	Relation	classes = table_open(RelationRelationId, AccessShareLock);
+	Snapshot	snapshot = RegisterSnapshot(GetNonHistoricCatalogSnapshot(RelationRelationId));
+	SysScanDesc scan;
+	ScanKeyData key;
+	HeapTuple	tuple;
+
+	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ,
+				ObjectIdGetDatum(RelationGetRelid(index)));
+	scan = systable_beginscan(classes, ClassOidIndexId, true, snapshot, 1, &key);
+	tuple = systable_getnext(scan);
+	if (HeapTupleIsValid(tuple))
+	{
+		Form_pg_class now = (Form_pg_class) GETSTRUCT(tuple);
+
+		if (now->relfilenode != index->rd_rel->relfilenode ||
+			now->reltablespace != index->rd_rel->reltablespace)
+		{
+			RelationCloseSmgr(index);
+			index->rd_rel->relfilenode = now->relfilenode;
+			index->rd_rel->reltablespace = now->reltablespace;
+			ACDAT_SET_FILE(index, now->relfilenode,
+						   OidIsValid(now->reltablespace) ? now->reltablespace : MyDatabaseTableSpace);
+			if (index->rd_amcache != NULL)	/* where the root was */
+				pfree(index->rd_amcache);
+			index->rd_amcache = NULL;
+		}
+	}
+	systable_endscan(scan);
+	UnregisterSnapshot(snapshot);
+	table_close(classes, AccessShareLock);
+}
+
 /* The primary key's index, which every scan goes through. */
 static Relation
 open_published_index(Relation published)
 {
+	Relation	index;
+
 	(void) RelationGetIndexList(published); /* makes rd_pkindex valid */
 	if (!OidIsValid(published->rd_pkindex))
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("table %s.%s has no primary key", ACDAT_SCHEMA, ACDAT_PUBLISHED)));
-	return index_open(published->rd_pkindex, AccessShareLock);
+	index = index_open(published->rd_pkindex, AccessShareLock);
+	if (HistoricSnapshotActive())
+		follow_index(index);
+	return index;
 }
 
 /* Bytes of a bytea column as they stand in the page, NULL if not plain. */
