@@ -273,11 +273,12 @@ extern void *acd_alloc_array(const acd_allocator *allocator, size_t count, size_
 extern void acd_release(const acd_allocator *allocator, void *ptr);
 
 /*
- * Make room for one more element in *array of *capacity elements of "size"
- * bytes, doubling.
+ * Make room for one more element in an array of *capacity elements of "size"
+ * bytes, doubling it when full: the array, maybe moved, or NULL, in which
+ * case the old one stands.
  */
-extern acd_status acd_grow_array(const acd_allocator *allocator, void **array,
-								 size_t *capacity, size_t used, size_t size);
+extern void *acd_grow_array(const acd_allocator *allocator, void *array,
+							size_t *capacity, size_t used, size_t size);
 
 /* ---- digests (xxh64.c, sha256.c) ---- */
 

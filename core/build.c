@@ -144,11 +144,12 @@ intern_replacement(acd_builder *builder, const void *bytes, size_t len, uint32_t
 		}
 	}
 
-	status = acd_grow_array(&builder->allocator, (void **) &builder->replacements,
-							&builder->replacements_capacity, builder->nreplacements,
-							sizeof(acd_replacement));
-	if (status != ACD_OK)
-		return status;
+	r = acd_grow_array(&builder->allocator, builder->replacements,
+					   &builder->replacements_capacity, builder->nreplacements,
+					   sizeof(acd_replacement));
+	if (r == NULL)
+		return ACD_ERR_NOMEM;
+	builder->replacements = r;
 	if (len > 0)
 	{
 		copy = reserve_bytes(builder, len);
@@ -187,10 +188,11 @@ acd_builder_add(acd_builder *builder, const acd_term *term)
 	if (builder->nentries >= ACD_MAX_TERMS)
 		return ACD_ERR_TOO_MANY_TERMS;
 
-	status = acd_grow_array(&builder->allocator, (void **) &builder->entries,
-							&builder->entries_capacity, builder->nentries, sizeof(acd_entry));
-	if (status != ACD_OK)
-		return status;
+	entry = acd_grow_array(&builder->allocator, builder->entries, &builder->entries_capacity,
+						   builder->nentries, sizeof(acd_entry));
+	if (entry == NULL)
+		return ACD_ERR_NOMEM;
+	builder->entries = entry;
 	status = intern_replacement(builder, term->replacement, term->replacement_len, &replacement);
 	if (status != ACD_OK)
 		return status;

@@ -16,7 +16,7 @@ acd_cursor_init(acd_cursor *cursor, const acd_scan *scan, const void *text, size
 {
 	if (scan == NULL || scan->nmachines > ACD_MAX_MACHINES ||
 		(scan->nmachines > 0 && scan->machines == NULL) ||
-		(text == NULL && len > 0) || (unsigned) scan->kind > (unsigned) ACD_COVER)
+		(text == NULL && len > 0))
 		return ACD_ERR_ARGUMENT;
 	cursor->scan = scan;
 	cursor->text = text;

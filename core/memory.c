@@ -80,27 +80,24 @@ acd_release(const acd_allocator *allocator, void *ptr)
 }
 
 /* Double an array that is full. */
-acd_status
-acd_grow_array(const acd_allocator *allocator, void **array,
+void *
+acd_grow_array(const acd_allocator *allocator, void *array,
 			   size_t *capacity, size_t used, size_t size)
 {
-	size_t		wanted = *capacity > 0 ? *capacity : 8;
+	size_t		wanted = 8;
 	size_t		bytes;
 	void	   *grown;
 
 	if (used < *capacity)
-		return ACD_OK;
-	if (*capacity > 0 && !acd_mul_size(wanted, 2, &wanted))
-		return ACD_ERR_TOO_LARGE;
-	if (!acd_mul_size(wanted, size, &bytes))
-		return ACD_ERR_TOO_LARGE;
-	if (*array == NULL)
+		return array;
+	if ((*capacity > 0 && !acd_mul_size(*capacity, 2, &wanted)) ||
+		!acd_mul_size(wanted, size, &bytes))
+		return NULL;
+	if (array == NULL)
 		grown = allocator->alloc(allocator->ctx, bytes);
 	else
-		grown = allocator->resize(allocator->ctx, *array, *capacity * size, bytes);
-	if (grown == NULL)
-		return ACD_ERR_NOMEM;
-	*array = grown;
-	*capacity = wanted;
-	return ACD_OK;
+		grown = allocator->resize(allocator->ctx, array, *capacity * size, bytes);
+	if (grown != NULL)
+		*capacity = wanted;
+	return grown;
 }

@@ -149,13 +149,14 @@ collect_term(checker *c, uint32_t machine, uint32_t term)
 	status = grow_table(c, &c->by_place, false);
 	if (status == ACD_OK)
 		status = grow_table(c, &c->by_content, true);
-	if (status == ACD_OK)
-		status = acd_grow_array(c->allocator, (void **) &c->items, &c->capacity, c->nitems,
-								sizeof(item));
 	if (status != ACD_OK)
 		return status;
 	if (c->nitems >= UINT32_MAX)
 		return ACD_ERR_TOO_LARGE;
+	it = acd_grow_array(c->allocator, c->items, &c->capacity, c->nitems, sizeof(item));
+	if (it == NULL)
+		return ACD_ERR_NOMEM;
+	c->items = it;
 	bucket = find_bucket(c, &c->by_place, place_hash(bytes, info.replacement_len), bytes,
 						 info.replacement_len, false);
 	if (*bucket != 0)
