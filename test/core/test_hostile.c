@@ -289,23 +289,40 @@ test_mutants(void)
 	free(copy);
 }
 
-/* Change one 32-bit field, fix the digests, and say what opening says. */
+/* Fix a copy's digests, free it, and say what opening and proving say. */
 static acd_status
-open_changed(size_t at, uint32_t value, acd_status *verdict)
+judge(unsigned char *copy, acd_status *verdict)
 {
 	size_t		size = set.artifacts[0].size;
-	unsigned char *copy = malloc(size);
 	acd_machine m;
 	acd_status	status;
 
-	memcpy(copy, set.machines[0].bytes, size);
-	acd_put32(copy + at, value);
 	acd_sha256(copy + ACD_AT_TERMS, size - ACD_AT_TERMS, copy + ACD_AT_DIGEST);
 	acd_put64(copy + ACD_AT_CHECKSUM, acd_xxh64(copy + ACD_AT_DIGEST, size - ACD_AT_DIGEST, 0));
 	status = acd_machine_open(&m, copy, size);
 	*verdict = status == ACD_OK ? acd_machine_verify(&m, NULL) : status;
 	free(copy);
 	return status;
+}
+
+/* A copy of the artifact to change. */
+static unsigned char *
+copy_artifact(void)
+{
+	unsigned char *copy = malloc(set.artifacts[0].size);
+
+	memcpy(copy, set.machines[0].bytes, set.artifacts[0].size);
+	return copy;
+}
+
+/* Change one 32-bit field and judge. */
+static acd_status
+open_changed(size_t at, uint32_t value, acd_status *verdict)
+{
+	unsigned char *copy = copy_artifact();
+
+	acd_put32(copy + at, value);
+	return judge(copy, verdict);
 }
 
 /* Follow a string from the root. */
@@ -354,6 +371,8 @@ test_handmade(void)
 	   "a replacement outside");
 	ok(open_changed(terms + abab_term * ACD_TERM_SIZE + ACD_TERM_BYTES, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT,
 	   "a replacement that is too long");
+	ok(open_changed(terms + (acd_slot_out(m->states, state_of(m, "ab")) - 1) * ACD_TERM_SIZE + ACD_TERM_STATE,
+					state_of(m, "aa"), &verdict) == ACD_ERR_CORRUPT, "a term that ends in another's state");
 	ok(open_changed(ACD_AT_TERMS, 0, &verdict) == ACD_ERR_CORRUPT, "no terms");
 	ok(open_changed(ACD_AT_FLAGS, 1, &verdict) == ACD_ERR_VERSION, "a flag of the future");
 	ok(open_changed(ACD_AT_SECTIONS, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT, "too many sections");
@@ -362,6 +381,54 @@ test_handmade(void)
 	   "overlapping sections");
 	ok(open_changed(ACD_HEADER_SIZE + ACD_ENTRY_SIZE + ACD_ENTRY_BYTES + 4, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT,
 	   "a section beyond the end");
+}
+
+/* A leaf that is no term opens, but is not what the terms imply. */
+static void
+test_extra_leaf(void)
+{
+	const acd_machine *m = &set.machines[0];
+	unsigned char *copy = copy_artifact();
+	uint32_t	t = acd_slot_base(m->states, ACD_ROOT) ^ 'z';
+	acd_status	verdict;
+	acd_status	status;
+
+	acd_put32(copy + (m->states - m->bytes) + (size_t) t * ACD_SLOT_SIZE + ACD_SLOT_CHECK, ACD_ROOT);
+	acd_put16(copy + (m->depths - m->bytes) + (size_t) t * 2, 1);
+	acd_put32(copy + ACD_AT_STATES, m->nstates + 1);
+	status = judge(copy, &verdict);
+	ok(acd_slot_check(m->states, t) == ACD_NO_SLOT && status == ACD_OK && verdict == ACD_ERR_CORRUPT,
+	   "a leaf that is no term passes opening, not the proof");
+}
+
+/* A state whose parent cannot lead to it: the parent's base is in another block. */
+static void
+test_wrong_block(void)
+{
+	unsigned char up[200];
+	unsigned char down[100];
+	const acd_machine *m = &set.machines[0];
+	uint32_t	s = ACD_ROOT;
+	uint32_t	t;
+	acd_status	verdict;
+	acd_status	status;
+
+	/* No suffix of one is a prefix of the other: all failure links are the root. */
+	for (size_t i = 0; i < sizeof(up); i++)
+		up[i] = (unsigned char) (i + 1);
+	for (size_t i = 0; i < sizeof(down); i++)
+		down[i] = (unsigned char) (255 - i);
+	set_free(&set);
+	set_clear(&set);
+	set_add(&set, 0, up, sizeof(up), 0, 0);
+	set_add(&set, 0, down, sizeof(down), 1, 0);
+	set_build(&set);
+	for (size_t i = 0; i + 1 < sizeof(down); i++)
+		s = acd_child(m->states, s, up[i]);
+	t = acd_le32(acd_term_record(m, 1) + ACD_TERM_STATE);
+	status = open_changed((size_t) (m->states - m->bytes) + (size_t) t * ACD_SLOT_SIZE + ACD_SLOT_CHECK, s, &verdict);
+	ok((acd_slot_base(m->states, s) ^ t) >= ACD_BLOCK && status == ACD_ERR_CORRUPT,
+	   "a parent that cannot lead there");
 }
 
 /* An optional section this code does not know is skipped. */
@@ -417,6 +484,8 @@ main(void)
 	test_handmade();
 	test_fields();
 	test_mutants();
+	test_extra_leaf();
+	test_wrong_block();
 	test_future_section();
 	set_free(&set);
 	return done_testing();
