@@ -65,6 +65,8 @@ relation_invalidated(Datum arg pg_attribute_unused(), Oid relid)
 		plan->valid = false;
 		plans_marked = true;
 	}
+	else if (acdat_current_decoder->options.include_default)
+		mark_all_plans();		/* defaults name sequences */
 }
 
 /* A schema or a type changed, whose names are in the plans. */
@@ -76,10 +78,19 @@ name_invalidated(Datum arg pg_attribute_unused(), int cacheid pg_attribute_unuse
 		mark_all_plans();
 }
 
+/* Something changed that the expressions of defaults can name. */
+static void
+default_invalidated(Datum arg, int cacheid, uint32 hashvalue)
+{
+	if (acdat_current_decoder != NULL && acdat_current_decoder->options.include_default)
+		name_invalidated(arg, cacheid, hashvalue);
+}
+
 /* Callbacks cannot be taken back, so they are registered once per process. */
 static void
 register_callbacks(void)
 {
+	static const int caches_of_defaults[] = {PROCOID, OPEROID, COLLOID, ENUMOID};
 	static bool registered = false;
 
 	if (registered)
@@ -87,6 +98,8 @@ register_callbacks(void)
 	CacheRegisterRelcacheCallback(relation_invalidated, (Datum) 0);
 	CacheRegisterSyscacheCallback(NAMESPACEOID, name_invalidated, (Datum) 0);
 	CacheRegisterSyscacheCallback(TYPEOID, name_invalidated, (Datum) 0);
+	for (int i = 0; i < (int) lengthof(caches_of_defaults); i++)
+		CacheRegisterSyscacheCallback(caches_of_defaults[i], default_invalidated, (Datum) 0);
 	registered = true;
 }
 
