@@ -30,12 +30,15 @@ emit_mark(AcdatDecoder *decoder, const ReorderBufferTXN *txn, AcdatMarkKind kind
 	decoder->format->mark(decoder, &mark);
 }
 
-/* The time to print with a transaction's records; 0 if it is not known yet. */
+/* No time of a transaction; 0 is one, of those that a replication origin replays. */
+#define UNKNOWN_TIME	DT_NOBEGIN
+
+/* The time to print with a transaction's records, or UNKNOWN_TIME. */
 static void
 set_timestamp(AcdatDecoder *decoder, TimestampTz time)
 {
 	decoder->timestamp[0] = '\0';
-	if (decoder->options.include_timestamp && time != 0)
+	if (decoder->options.include_timestamp && time != UNKNOWN_TIME)
 		strlcpy(decoder->timestamp, timestamptz_to_str(time), sizeof(decoder->timestamp));
 }
 
@@ -158,7 +161,7 @@ stream_start_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	CALLBACK_BEGIN(ctx);
 
-	enter_transaction(decoder, 0);
+	enter_transaction(decoder, UNKNOWN_TIME);
 	decoder->in_stream = true;
 	decoder->begun = true;
 	emit_mark(decoder, txn, ACDAT_MARK_STREAM_START, InvalidXLogRecPtr, NULL,
@@ -185,7 +188,7 @@ stream_abort_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRe
 
 	CALLBACK_BEGIN(ctx);
 
-	set_timestamp(decoder, 0);
+	set_timestamp(decoder, UNKNOWN_TIME);
 	emit_mark(decoder, top, ACDAT_MARK_STREAM_ABORT, abort_lsn, NULL, txn->xid);
 	CALLBACK_END();
 }
