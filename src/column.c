@@ -38,6 +38,7 @@ typedef struct TypeFindings
 	bool		tsvector;		/* lexemes are stemmed: never matched */
 	int			hides;			/* ACDAT_HIDE_* */
 	List	   *queue;			/* types still to be looked at */
+	const AcdatDecoder *decoder;
 } TypeFindings;
 
 static bool
@@ -57,12 +58,13 @@ look_at_type_later(TypeFindings *findings, Oid typid)
 	findings->queue = list_append_unique_oid(findings->queue, getBaseType(typid));
 }
 
-/* Queue the column types of a composite type. */
+/* Queue the column types of a composite type, which can get others. */
 static void
 look_at_composite(TypeFindings *findings, Oid typid)
 {
 	TupleDesc	desc = lookup_rowtype_tupdesc(typid, -1);
 
+	acdat_depend_on(findings->decoder, get_typ_typrelid(typid));
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute attr = TupleDescAttr(desc, i);
@@ -110,9 +112,10 @@ look_at_scalar(TypeFindings *findings, Oid typid)
 
 /* Look through a type and all it is made of; the queue only grows. */
 static void
-look_through_type(Oid typid, TypeFindings *findings)
+look_through_type(const AcdatDecoder *decoder, Oid typid, TypeFindings *findings)
 {
 	memset(findings, 0, sizeof(TypeFindings));
+	findings->decoder = decoder;
 	look_at_type_later(findings, typid);
 	for (int i = 0; i < list_length(findings->queue); i++)
 	{
@@ -246,7 +249,7 @@ choose_scan(const AcdatDecoder *decoder, Oid base, AcdatColumn *column)
 		column->scan = ACDAT_SCAN_REWRITE;
 		return;
 	}
-	look_through_type(base, &findings);
+	look_through_type(decoder, base, &findings);
 	column->hides = findings.hides;
 	if (findings.tsvector)
 		column->scan = ACDAT_SCAN_ALWAYS;

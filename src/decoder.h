@@ -268,6 +268,7 @@ typedef struct AcdatDecoder
 	acd_allocator allocator_storage;
 
 	HTAB	   *plans;
+	HTAB	   *dependencies;	/* oids of other relations that plans depend on */
 	bool		in_stream;		/* in a block of a streamed transaction */
 	bool		begun;			/* the current transaction's begin was emitted */
 	uint64		transaction_changes;	/* emitted in it */
@@ -301,6 +302,7 @@ extern void acdat_plans_init(AcdatDecoder *decoder);
 extern AcdatPlan *acdat_get_plan(AcdatDecoder *decoder, Relation relation);
 extern void acdat_plans_sweep(AcdatDecoder *decoder);
 extern void acdat_plans_discard(AcdatDecoder *decoder);
+extern void acdat_depend_on(const AcdatDecoder *decoder, Oid relid);
 
 /* column.c: everything about a column that its type and rule decide */
 extern void acdat_plan_column(const AcdatDecoder *decoder, Form_pg_attribute attr,

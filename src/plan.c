@@ -59,6 +59,8 @@ relation_invalidated(Datum arg pg_attribute_unused(), Oid relid)
 		mark_all_plans();
 		return;
 	}
+	if (hash_search(acdat_current_decoder->dependencies, &relid, HASH_FIND, NULL) != NULL)
+		mark_all_plans();
 	plan = hash_search(acdat_current_decoder->plans, &relid, HASH_FIND, NULL);
 	if (plan != NULL)
 	{
@@ -114,7 +116,21 @@ acdat_plans_init(AcdatDecoder *decoder)
 	control.hcxt = decoder->session_context;
 	decoder->plans = hash_create("acdat_decoder relation plans", 64, &control,
 								 HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
+	control.entrysize = sizeof(Oid);
+	decoder->dependencies = hash_create("acdat_decoder plan dependencies", 64, &control,
+										HASH_ELEM | HASH_BLOBS | HASH_CONTEXT);
 	plans_marked = false;
+}
+
+/*
+ * Plans depend on another relation than their own: an ancestor, whose name and
+ * columns rules go by, or that of a composite type, whose columns say how its
+ * values are looked at.  When it changes, all plans are made anew.
+ */
+void
+acdat_depend_on(const AcdatDecoder *decoder, Oid relid)
+{
+	(void) hash_search(decoder->dependencies, &relid, HASH_ENTER, NULL);
 }
 
 static void
@@ -218,6 +234,10 @@ make_decisions(AcdatDecoder *decoder, Relation relation, const AcdatPlan *plan)
 
 	if (decoder->generation != NULL)
 	{
+		ListCell   *lc;
+
+		foreach(lc, acdat_ancestors(RelationGetRelid(relation)))
+			acdat_depend_on(decoder, lfirst_oid(lc));
 		acdat_decide(decoder->generation->policy, relation, decisions);
 		refuse_undecided(decoder, relation, plan, decisions);
 		report_conflicts(decoder, relation, plan, decisions);

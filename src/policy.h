@@ -27,6 +27,7 @@
 #include "access/attnum.h"
 #include "datatype/timestamp.h"
 #include "nodes/bitmapset.h"
+#include "nodes/pg_list.h"
 #include "utils/rel.h"
 #include "utils/snapshot.h"
 
@@ -183,6 +184,9 @@ typedef struct AcdatDecision
  */
 extern void acdat_decide(const AcdatPolicy *policy, Relation relation,
 						 AcdatDecision *decisions);
+
+/* Oids of all relations that one descends from, by inheritance or partitioning. */
+extern List *acdat_ancestors(Oid relid);
 
 /* ---- policy_read.c: from acdat.published under any snapshot ---- */
 

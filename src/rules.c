@@ -76,16 +76,24 @@ add_parents(List *relids, Oid relid)
 	return relids;
 }
 
-/* All ancestors of a relation by inheritance or partitioning, as RelationNames. */
-static List *
-find_ancestors(Oid relid)
+List *
+acdat_ancestors(Oid relid)
 {
 	List	   *relids = add_parents(NIL, relid);
-	List	   *result = NIL;
 
 	/* the list grows while it is walked */
 	for (int i = 0; i < list_length(relids); i++)
 		relids = add_parents(relids, list_nth_oid(relids, i));
+	return relids;
+}
+
+/* The same as RelationNames. */
+static List *
+find_ancestors(Oid relid)
+{
+	List	   *relids = acdat_ancestors(relid);
+	List	   *result = NIL;
+
 	for (int i = 0; i < list_length(relids); i++)
 		result = lappend(result, relation_name(list_nth_oid(relids, i)));
 	list_free(relids);
@@ -122,6 +130,20 @@ names_column(const AcdatRule *rule, const RelationName *relation, bool ancestor,
 		return name != NULL && strcmp(name, column->name) == 0;
 	}
 	return rule->attnum == column->attnum;
+}
+
+/* The type a domain is directly over, which may be a domain too. */
+static Oid
+domain_over(Oid typid)
+{
+	HeapTuple	tuple = SearchSysCache1(TYPEOID, ObjectIdGetDatum(typid));
+	Oid			result;
+
+	if (!HeapTupleIsValid(tuple))
+		return InvalidOid;
+	result = ((Form_pg_type) GETSTRUCT(tuple))->typbasetype;
+	ReleaseSysCache(tuple);
+	return result;
 }
 
 static bool
@@ -192,8 +214,6 @@ apply_general_rules(const AcdatPolicy *policy, AcdatRuleKind kind,
 
 	for (;;)
 	{
-		Oid			base;
-
 		for (int i = 0; i < policy->nrules; i++)
 		{
 			const AcdatRule *rule = &policy->rules[i];
@@ -210,10 +230,7 @@ apply_general_rules(const AcdatPolicy *policy, AcdatRuleKind kind,
 		/* one domain down */
 		if (kind != ACDAT_RULE_TYPE || get_typtype(typid) != TYPTYPE_DOMAIN)
 			return false;
-		base = getBaseType(typid);
-		if (base == typid)
-			return false;
-		typid = base;
+		typid = domain_over(typid);
 	}
 }
 
