@@ -403,50 +403,7 @@ $$;
 COMMENT ON FUNCTION acdat.create_dictionary(text, text, text[]) IS 'create a dictionary; its replacement is for terms without one';
 
 CREATE FUNCTION acdat.add_terms(dictionary text, patterns text[], replacements text[] DEFAULT NULL) RETURNS bigint
-	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-	bad text;
-	bad_count bigint;
-	added bigint;
-BEGIN
-	PERFORM acdat.check_dictionary(dictionary);
-	IF patterns IS NULL THEN
-		RAISE EXCEPTION 'patterns must not be null' USING ERRCODE = 'null_value_not_allowed';
-	END IF;
-	IF cardinality(replacements) <> cardinality(patterns) THEN
-		RAISE EXCEPTION 'patterns and replacements differ in length' USING
-			ERRCODE = 'invalid_parameter_value',
-			DETAIL = format('Patterns number %s, replacements %s.',
-				cardinality(patterns), cardinality(replacements));
-	END IF;
-
-	SELECT string_agg(format('%s (%s)', n, why), ', ' ORDER BY n) FILTER (WHERE nth <= 10), count(*)
-		INTO bad, bad_count
-		FROM (SELECT n, row_number() OVER (ORDER BY n) AS nth,
-				CASE WHEN p IS NULL THEN 'null' WHEN octet_length(p) = 0 THEN 'empty'
-					ELSE 'longer than 65535 bytes' END AS why
-			FROM unnest(patterns) WITH ORDINALITY AS u (p, n)
-			WHERE p IS NULL OR octet_length(p) NOT BETWEEN 1 AND 65535) AS b;
-	IF bad_count > 0 THEN
-		RAISE EXCEPTION 'some patterns cannot be added to dictionary "%"', dictionary USING
-			ERRCODE = 'invalid_parameter_value',
-			DETAIL = format(CASE WHEN bad_count > 10 THEN 'Elements %s and %s more.' ELSE 'Elements %s.' END,
-				bad, bad_count - 10),
-			HINT = 'Elements are counted from 1. A pattern has 1 to 65535 bytes.';
-	END IF;
-
-	-- one unnest of two arrays of one length
-	IF replacements IS NULL THEN
-		INSERT INTO acdat.terms (dictionary, pattern)
-			SELECT add_terms.dictionary, u.p FROM unnest(patterns) AS u (p);
-	ELSE
-		INSERT INTO acdat.terms (dictionary, pattern, replacement)
-			SELECT add_terms.dictionary, u.p, u.r FROM unnest(patterns, replacements) AS u (p, r);
-	END IF;
-	GET DIAGNOSTICS added = ROW_COUNT;
-	RETURN added;
-END
-$$;
+	LANGUAGE c VOLATILE SET search_path = pg_catalog, pg_temp AS 'MODULE_PATHNAME', 'acdat_add_terms';
 COMMENT ON FUNCTION acdat.add_terms(text, text[], text[]) IS 'add terms to a dictionary; errors name elements by number, never by content';
 
 -- The lines, at most so many, whose bytes are not text of the database
