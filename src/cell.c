@@ -198,7 +198,8 @@ make_valueless_cell(const AcdatColumn *column, Datum datum, bool isnull, AcdatCe
 
 /*
  * Errors that a value cannot be blamed for: those that an operator or a lack
- * of resources causes.  They carry no value and pass through.
+ * of resources causes, and the one by which the server learns that a streamed
+ * transaction has meanwhile aborted.  They carry no value and pass through.
  */
 static bool
 is_not_the_values_fault(int sqlerrcode)
@@ -206,6 +207,7 @@ is_not_the_values_fault(int sqlerrcode)
 	int			category = ERRCODE_TO_CATEGORY(sqlerrcode);
 
 	return category == ERRCODE_TO_CATEGORY(ERRCODE_OPERATOR_INTERVENTION) ||
+		category == ERRCODE_TO_CATEGORY(ERRCODE_TRANSACTION_ROLLBACK) ||
 		category == ERRCODE_TO_CATEGORY(ERRCODE_INSUFFICIENT_RESOURCES);
 }
 
