@@ -2,6 +2,7 @@
 
 import argparse
 import pathlib
+import signal
 import sys
 import time
 
@@ -147,6 +148,7 @@ def dispatch(options):
 
 def main(arguments):
     options = parse(arguments)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)     # so that servers are stopped
     try:
         return dispatch(options)
     except (registry.UsageError, words.MissingData, building.Skip) as problem:

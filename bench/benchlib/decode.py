@@ -1,0 +1,411 @@
+"""Decode workloads: the same WAL through every plugin, three ways, against the floors."""
+
+import configparser
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import resource
+import subprocess
+import time
+
+from benchlib import building, match, paths, rows, schedule, server, tables, texts
+
+UNITS = {"wall": "s", "user": "s", "cpu": "s", "rate": "rows/s", "peak": "MiB", "client": "s"}
+PAYLOAD_ENGINE = "wal2json_v2"      # whose size the payload floor writes
+COMPARED_ROWS = 50_000              # of a workload, received text against redacted rows
+COMPARED_BYTES = 400 << 20          # no larger stream is parsed
+RUN_SECONDS = 600                   # for one measurement
+POLL_SECONDS = 0.004
+WAYS = ("peek", "recvlogical", "receiver")
+
+
+@dataclasses.dataclass
+class Plugin:
+    """A decode engine, read from its adapter; a pipe is one behind another."""
+    id: str
+    plugin: str
+    options: dict
+    binary: bool
+    changes: str
+    text: str                       # json1, json2 or none
+    redacts: str                    # no, small or large
+    pipe: list                      # command behind pg_recvlogical, or nothing
+    home: object = None             # the server it runs on
+
+
+def read_ini(path):
+    parser = configparser.ConfigParser(interpolation=None, comment_prefixes=(";",))
+    parser.read(path, encoding="utf8")
+    return parser
+
+
+def read_plugin(engine, by_id):
+    if engine.adapter.suffix == ".ini":
+        section = read_ini(engine.adapter)["decode"]
+        pairs = [p.strip().split("=", 1) for p in section.get("options", "").split(",") if p.strip()]
+        return Plugin(engine.id, section["plugin"], dict(pairs), section.getboolean("binary", False),
+                      section["changes"], section.get("text", "none"), section.get("redacts", "no"), [])
+    directives = engine.directives()
+    behind = read_plugin(by_id[directives["behind"][0]], by_id)
+    terms = texts.dictionary_file("cjk1114")
+    return dataclasses.replace(behind, id=engine.id, redacts=directives["redacts"][0],
+                               pipe=[str(engine.adapter), str(terms)])
+
+
+# ---- a workload's WAL ----
+
+def sections(workload_id):
+    """(prepare, changes, settings, checked table and column or None) of workloads/ID.sql."""
+    text = (paths.BENCH / "workloads" / f"{workload_id}.sql").read_text(encoding="utf8")
+    settings = "".join(f"SET {s};" for s in re.findall(r"^-- bench: set (.*)$", text, re.M))
+    check = re.search(r"^-- bench: check (\S+) (\S+)$", text, re.M)
+    head, changes = text.split("-- bench: changes\n")
+    prepare = head.split("-- bench: prepare\n")[1]
+    return prepare, changes, settings, check.groups() if check else None
+
+
+class Stream:
+    """A workload's database on one server, with its WAL between a base slot and an end."""
+
+    def __init__(self, home, workload, size):
+        self.home = home
+        self.workload = workload
+        self.database = f"bench_{workload.id}"
+        prepare, changes, self.settings, self.check = sections(workload.data)
+        values = {"rows": str(size)}
+        if "{data}" in changes:
+            values["data"] = "'" + str(tables.copy_file(workload.data, size)) + "'"
+
+        def fill(script):
+            for name, value in values.items():
+                script = script.replace("{" + name + "}", value)
+            return script
+        home.sql(f"CREATE DATABASE {self.database} TEMPLATE bench_base")
+        environment = home.environment
+        home.environment = dict(environment, PGDATABASE=self.database)      # for pgbench
+        try:
+            home.sql(fill(prepare), self.database)
+            home.sql("SELECT 1 FROM pg_create_logical_replication_slot('base', 'pgoutput')", self.database)
+            self.changes = int(home.sql(fill(changes), self.database).split()[-1])
+        finally:
+            home.environment = environment
+        self.end = home.sql("SELECT pg_current_wal_insert_lsn()", self.database)
+        # Something after the end, so that every reader gets there.
+        home.sql("SELECT pg_switch_wal(); CHECKPOINT", self.database)
+
+    def drop(self):
+        self.home.sql("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots")
+        self.home.sql(f"DROP DATABASE {self.database}")
+
+    def copy_slot(self, name, plugin):
+        self.home.sql(f"SELECT 1 FROM pg_copy_logical_replication_slot('base', '{name}', false, '{plugin}')",
+                      self.database)
+
+    @contextlib.contextmanager
+    def slot(self, plugin):
+        """A slot at the stream's start, for one reading."""
+        self.copy_slot("once", plugin)
+        try:
+            yield "once"
+        finally:
+            deadline = time.monotonic() + 10
+            while True:
+                try:
+                    self.home.sql("SELECT pg_drop_replication_slot('once')", self.database)
+                    return
+                except RuntimeError:        # its walsender is not gone yet
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.02)
+
+
+# ---- reading a stream ----
+
+def quoted(value):
+    return "'" + value.replace("'", "''") + "'"
+
+
+def peek_query(stream, plugin, slot, select):
+    name = "pg_logical_slot_peek_binary_changes" if plugin.binary else "pg_logical_slot_peek_changes"
+    options = "".join(f", {quoted(k)}, {quoted(v)}" for k, v in plugin.options.items())
+    return f"SELECT {select} FROM {name}({quoted(slot)}, {quoted(stream.end)}, NULL{options});"
+
+
+def measure_peek(stream, plugin):
+    with server.Session(stream.home, stream.database, stream.settings) as session:
+        count, sample = session.timed(peek_query(stream, plugin, "peek_" + plugin.id.replace("@", "_"), "count(*)"))
+    sample["count"] = int(count)
+    return sample
+
+
+def find_walsender(home, known):
+    for pid, title in home.backends().items():
+        if pid not in known and "walsender" in title:
+            return pid
+    return None
+
+
+def client_cpu():
+    usage = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return usage.ru_utime + usage.ru_stime
+
+
+def read_through(stream, commands, out):
+    """Run a pipe of commands, the first of which starts a walsender; what it cost."""
+    settings = " ".join(f"-c {s[4:].split('=')[0].strip()}={s.split('=')[1].strip().strip(chr(39))}"
+                        for s in stream.settings.split(";") if s)
+    environment = dict(stream.home.environment, PGDATABASE=stream.database, PGOPTIONS=settings)
+    before = client_cpu()
+    start = time.perf_counter()
+    processes = []
+    source = subprocess.DEVNULL
+    for number, command in enumerate(commands):
+        last = number == len(commands) - 1
+        process = subprocess.Popen(command, stdin=source, stdout=out if last else subprocess.PIPE,
+                                   stderr=subprocess.PIPE, env=environment)
+        if processes:
+            source.close()
+        source = process.stdout
+        processes.append(process)
+    usage = None
+    while any(p.poll() is None for p in processes):
+        if usage is None:
+            pid = find_walsender(stream.home, ())
+            usage = server.Usage(pid) if pid else None
+        else:
+            usage.read()
+        if time.perf_counter() - start > RUN_SECONDS:
+            for process in processes:
+                process.kill()
+            raise RuntimeError(f"no end within {RUN_SECONDS} s")
+        time.sleep(POLL_SECONDS)
+    wall = time.perf_counter() - start
+    for process in processes:
+        error = process.stderr.read().decode(errors="replace").strip()
+        process.stderr.close()
+        if process.returncode != 0:
+            raise RuntimeError(error.splitlines()[-1] if error else f"{process.args[0]} failed")
+    sample = {"wall": wall, "client": client_cpu() - before}
+    if usage is not None and usage.cpu > 0:
+        sample |= {"user": usage.user, "cpu": usage.cpu, "peak": usage.peak_mib}
+    return sample
+
+
+def recvlogical_command(stream, plugin, slot, out):
+    command = [str(stream.home.bin / "pg_recvlogical"), "-d", stream.database, "-S", slot, "--start", "-n",
+               "--endpos", stream.end, "-f", out, "--fsync-interval=0"]
+    for name, value in plugin.options.items():
+        command += ["-o", f"{name}={value}"]
+    return command
+
+
+def measure_recvlogical(stream, plugin, target):
+    target.unlink(missing_ok=True)      # pg_recvlogical appends
+    with stream.slot(plugin.plugin) as slot:
+        if not plugin.pipe:
+            return read_through(stream, [recvlogical_command(stream, plugin, slot, str(target))], subprocess.DEVNULL)
+        with open(target, "wb") as out:
+            return read_through(stream, [recvlogical_command(stream, plugin, slot, "-"), plugin.pipe], out)
+
+
+def receiver_program():
+    source = paths.BENCH / "receiver.c"
+    program = paths.BIN / "receiver"
+    if not program.exists() or program.stat().st_mtime < source.stat().st_mtime:
+        original = os.environ.get("PG_CONFIG", "pg_config")
+        include = building.run([original, "--includedir"], "pg_config").strip()
+        libdir = building.run([original, "--libdir"], "pg_config").strip()
+        paths.BIN.mkdir(parents=True, exist_ok=True)
+        building.run([os.environ.get("CC", "cc"), *building.CFLAGS, "-I", include, str(source), "-L", libdir, "-lpq",
+                      "-o", str(program)], "receiver.c cannot be built")
+    return str(program)
+
+
+def measure_receiver(stream, plugin):
+    """The sample, with messages and bytes received."""
+    options = [f"{k}={v}" for k, v in plugin.options.items()]
+    with stream.slot(plugin.plugin) as slot, open(paths.BUILD / "received", "w+b") as out:
+        sample = read_through(stream, [[receiver_program(), slot, stream.end, *options]], out)
+        out.seek(0)
+        messages, size = out.read().split()
+    return sample | {"messages": int(messages), "bytes": int(size)}
+
+
+# ---- answers ----
+
+def received_values(path, form, table, column):
+    """The column's values of the inserts of a received stream, at most COMPARED_ROWS."""
+    values = []
+    with open(path, encoding="utf8") as f:
+        for line in f:
+            if form == "json1":
+                for change in json.loads(line)["change"]:
+                    if change["kind"] == "insert" and change["table"] == table:
+                        values.append(change["columnvalues"][change["columnnames"].index(column)])
+            elif line.startswith('{"action":"I"'):
+                record = json.loads(line)
+                if record["table"] == table:
+                    values.append(next(c["value"] for c in record["columns"] if c["name"] == column))
+            if len(values) >= COMPARED_ROWS:
+                return values[:COMPARED_ROWS]
+    return values
+
+
+class Expected:
+    """What a column's values must be, by dictionary and manner; from the oracle, and from SQL."""
+
+    def __init__(self, stream, oracle):
+        self.stream = stream
+        self.oracle = oracle
+        self.known = {}
+
+    def rows(self, column_sql):
+        table, column = self.stream.check
+        return self.stream.home.sql(f"SELECT {column_sql.format(column + '::text')} FROM {table} ORDER BY id "
+                                    f"LIMIT {COMPARED_ROWS}", self.stream.database).split("\n")
+
+    def by_oracle(self, dictionary, operation):
+        key = dictionary, operation
+        if key not in self.known:
+            raw = paths.BUILD / "expected.rows"
+            target = paths.BUILD / "expected.redacted"
+            raw.write_text("\n".join(self.rows("{}")) + "\n", encoding="utf8")
+            driver = match.Driver(self.oracle, texts.dictionary_file(dictionary), raw)
+            driver.ask(f"verify {operation} {target}", match.START_SECONDS)
+            driver.close()
+            self.known[key] = target.read_text(encoding="utf8").split("\n")[:-1]
+        return self.known[key]
+
+    def of(self, plugin):
+        """[(name, rows)]: everything that the plugin's received rows must equal."""
+        if plugin.redacts == "no":
+            return [("the rows", self.rows("{}"))]
+        dictionary = "cjk1114" if plugin.redacts == "small" else self.stream.workload.dictionary
+        if plugin.pipe:
+            return [("the oracle", self.by_oracle(dictionary, "rows-replace"))]
+        policy = plugin.options["policy"]
+        return [("the oracle", self.by_oracle(dictionary, "rows-cover")),
+                ("rows redacted in SQL", self.rows("acdat.redact({}, '" + policy + "')"))]
+
+
+def compare_text(stream, plugin, path, expected, context):
+    if stream.check is None or plugin.text == "none":
+        return
+    if path.stat().st_size > COMPARED_BYTES and plugin.text == "json1":
+        context.report(f"{stream.workload.id} {plugin.id}: too large to parse, text not compared")
+        return
+    received = received_values(path, plugin.text, *stream.check)
+    for name, wanted in expected.of(plugin):
+        if received != wanted:
+            differing = sum(a != b for a, b in zip(received, wanted)) + abs(len(received) - len(wanted))
+            context.wrong(f"{stream.workload.id} {plugin.id}: {differing} received values differ from {name}")
+
+
+def probe(stream, plugin, expected, context):
+    """Warm up, and hold the plugin to what it must send; its size, None if it cannot take part."""
+    target = paths.BUILD / "stream"
+    try:
+        if not plugin.pipe:
+            stream.copy_slot("peek_" + plugin.id.replace("@", "_"), plugin.plugin)
+            with server.Session(stream.home, stream.database, stream.settings) as session:
+                count = int(session.ask(peek_query(stream, plugin, "peek_" + plugin.id.replace("@", "_"),
+                                                   plugin.changes)))
+            wanted = 0 if plugin.options.get("bytes") == "0" else stream.changes
+            if count != wanted:
+                context.wrong(f"{stream.workload.id} {plugin.id}: {count} changes, {wanted} were made")
+            size = measure_receiver(stream, plugin)["bytes"]
+        measure_recvlogical(stream, plugin, target)
+        compare_text(stream, plugin, target, expected, context)
+        return target.stat().st_size if plugin.pipe else size
+    except (RuntimeError, ValueError, building.Skip) as problem:
+        context.report(f"skipped {plugin.id} at {stream.workload.id}: {problem}")
+        return None
+
+
+def fitted(plugin, payload, workload):
+    """The plugin with the workload's values in its options."""
+    large = "bench_cjk" if workload.dictionary == "cjk100k" else "bench_ascii"
+    values = {"{payload}": str(payload), "bench_large": large}
+    options = {}
+    for name, value in plugin.options.items():
+        for mark, text in values.items():
+            value = value.replace(mark, text)
+        options[name] = value
+    return dataclasses.replace(plugin, options=options)
+
+
+def measurement(stream, plugin, way):
+    def measure():
+        if way == "peek":
+            sample = measure_peek(stream, plugin)
+        elif way == "recvlogical":
+            sample = measure_recvlogical(stream, plugin, paths.BUILD / "stream")
+        else:
+            sample = measure_receiver(stream, plugin)
+        return sample | {"rate": stream.changes / sample["wall"]}
+    return measure
+
+
+def run_workload(workload, plugins, homes, oracle, context):
+    """Load, probe, time.  "homes": servers; a plugin runs on its own or the first."""
+    size = workload.sizes[context.tier]
+    streams = {home: Stream(home, workload, size) for home in homes}
+    expected = {home: Expected(stream, oracle) for home, stream in streams.items()}
+    result = [rows.single(workload.id, "", "stream", "changes", streams[homes[0]].changes, "rows")]
+    payload = 0
+    cells = []
+    ordered = sorted(plugins, key=lambda p: (p.id != PAYLOAD_ENGINE, bool(p.pipe)))
+    for plugin in ordered:
+        home = plugin.home or homes[0]
+        if plugin.options.get("bytes") == "{payload}" and not payload:
+            context.report(f"skipped {plugin.id} at {workload.id}: no {PAYLOAD_ENGINE} to take the size from")
+            continue
+        plugin = fitted(plugin, payload, workload)
+        stream = streams[home]
+        size = probe(stream, plugin, expected[home], context)
+        if size is None:
+            continue
+        if plugin.id == PAYLOAD_ENGINE:
+            payload = round(size / stream.changes)
+        result.append(rows.single(workload.id, plugin.id, "stream", "size", size / 1e6, "MB"))
+        for way in workload.operations:
+            if (not plugin.pipe or way == "recvlogical") and (not context.ways or way in context.ways):
+                cells.append(schedule.Cell(workload.id, plugin.id, way, "wall", measurement(stream, plugin, way)))
+    if not context.check_only:
+        for way in workload.operations:
+            group = [cell for cell in cells if cell.workload == way]
+            schedule.run_rounds(group, context.limits, context.report)
+            for cell in group:
+                result += rows.from_cell(cell, UNITS)
+    for stream in streams.values():
+        stream.drop()
+    return result
+
+
+def available(engines, home, context):
+    """The plugins that this server has."""
+    by_id = {e.id: e for e in engines}
+    found = []
+    for engine in engines:
+        if engine.kind not in ("decode", "floor"):
+            continue
+        behind = engine.directives().get("behind", [None])[0]
+        if behind is not None and behind not in by_id:
+            from benchlib import registry
+            by_id |= {e.id: e for e in registry.engines() if e.id == behind}
+        plugin = read_plugin(engine, by_id)
+        if plugin.plugin != "pgoutput" and not home.has_library(plugin.plugin):
+            context.report(f"skipped {engine.id}: this PostgreSQL has no {plugin.plugin}")
+            continue
+        found.append(plugin)
+    return found
+
+
+def run(workloads, engines, homes, oracle, context, plugins=None):
+    plugins = plugins or available(engines, homes[0], context)
+    for workload in workloads:
+        begin = time.monotonic()
+        context.write(run_workload(workload, plugins, homes, oracle, context))
+        context.report(f"{workload.id}: {time.monotonic() - begin:.0f} s")

@@ -1,0 +1,12 @@
+-- The recipe of wal2json's own figures: "rows" pgbench transactions, then DELETE of everything.
+-- bench: prepare
+\! pgbench -i -q -s $(( ({rows} + 9999) / 10000 )) 2>/dev/null
+-- bench: changes
+\! pgbench -n -t {rows} --random-seed=1 >/dev/null 2>&1
+SELECT {rows} * 4 + (SELECT count(*) FROM pgbench_accounts) + (SELECT count(*) FROM pgbench_tellers)
+	+ (SELECT count(*) FROM pgbench_branches) + (SELECT count(*) FROM pgbench_history) AS changes;
+ALTER TABLE pgbench_history REPLICA IDENTITY FULL;
+DELETE FROM pgbench_accounts;
+DELETE FROM pgbench_tellers;
+DELETE FROM pgbench_branches;
+DELETE FROM pgbench_history;
