@@ -75,6 +75,7 @@ def run_folder(name):
 def write_facts(run, engines):
     facts = rows.machine_facts()
     facts["tier"] = run.tier
+    facts |= run.facts
     packages = list(words.PACKAGES) + [p for e in engines for p in e.directives().get("package", [])]
     for package, version in rows.package_versions(sorted(set(packages))).items():
         facts[f"package {package}"] = version

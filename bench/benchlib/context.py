@@ -22,6 +22,7 @@ class Context:
     rounds: int = 0                 # 0: as the tier says
     ways: tuple = ()
     wrongs: list = dataclasses.field(default_factory=list)
+    facts: dict = dataclasses.field(default_factory=dict)
     skips: list = dataclasses.field(default_factory=list)
     started: float = dataclasses.field(default_factory=time.monotonic)
 

@@ -41,6 +41,7 @@ def run(by_kind, engines, context):
     oracle_engine = next((e for e in registry.engines() if e.kind == "oracle"))
     oracle = building.build_all([oracle_engine], context.report)[oracle_engine.id]
     with server.Server(context.report) as home:
+        context.facts["server"] = home.version()
         make_base(home, context)
         if "decode" in by_kind:
             decode.run(by_kind["decode"], engines, [home], oracle, context)

@@ -87,7 +87,7 @@ def verified(driver, engine, workload, answers):
     supported = []
     for operation in workload.operations:
         answer = driver.ask(f"verify {operation}")
-        if answer is None:
+        if answer is None or (engine.kind == "limit" and operation == "build"):
             continue
         if engine.kind != "limit" and answer != answers[operation]:
             raise WrongAnswer(f"{workload.id} {engine.id} {operation}: "

@@ -132,7 +132,8 @@ class Server:
             time.sleep(0.1)
         return self
 
-    def stop(self):
+    def shut_down(self):
+        """Stop the server, keep its data."""
         if self.process is not None and self.process.poll() is None:
             self.process.terminate()
             try:
@@ -140,6 +141,9 @@ class Server:
             except subprocess.TimeoutExpired:
                 self.process.send_signal(2)     # fast shutdown
                 self.process.wait(60)
+
+    def stop(self):
+        self.shut_down()
         shutil.rmtree(self.work, ignore_errors=True)
 
     def __enter__(self):
@@ -149,12 +153,12 @@ class Server:
         self.stop()
 
     def sql(self, script, database="postgres", seconds=3600):
-        """Run a psql script; its output, stripped."""
+        """Run a psql script; its output without the last newline."""
         done = subprocess.run([str(self.bin / "psql"), "-XAtq", "-v", "ON_ERROR_STOP=1", "-d", database, "-f", "-"],
                               input=script, capture_output=True, text=True, env=self.environment, timeout=seconds)
         if done.returncode != 0:
             raise RuntimeError(done.stderr.strip().splitlines()[0] if done.stderr.strip() else "psql failed")
-        return done.stdout.strip()
+        return done.stdout.removesuffix("\n")
 
     def version(self):
         return building.run([str(self.bin / "postgres"), "--version"], "postgres").strip()

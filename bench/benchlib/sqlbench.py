@@ -131,13 +131,18 @@ def measurement(home, database, statement, workers, count):
     return measure
 
 
-def run_workload(workload, engines, home, oracle, context):
-    size = workload.sizes[context.tier]
-    database = f"bench_{workload.id}"
+def load(home, database, workload, size):
+    """The workload's database: a table of rows, and the machine."""
     home.sql(f"CREATE DATABASE {database} TEMPLATE bench_base")
     home.sql(PREPARE.format(file=tables.copy_file(workload.data, size)), database)
     if home.has_acdat:
         home.sql(MACHINES, database)
+
+
+def run_workload(workload, engines, home, oracle, context):
+    size = workload.sizes[context.tier]
+    database = f"bench_{workload.id}"
+    load(home, database, workload, size)
     raw = paths.BUILD / "sql.rows"
     raw.write_text(home.sql("SELECT v FROM data ORDER BY id", database) + "\n", encoding="utf8")
     answers = Answers(oracle, workload, raw)

@@ -1,0 +1,154 @@
+"""User-space instructions of one more iteration: the evidence that survives noise.
+
+A program is run twice, doing its operation once and twice; the difference is
+what one iteration costs, without start-up.  perf stat counts where it works,
+else callgrind on a small size (which hides AVX-512 from programs).
+"""
+
+import dataclasses
+import re
+import shutil
+import subprocess
+import tempfile
+import time
+
+from benchlib import building, cli, context, database, decode, match, paths, registry, rows, server, sqlbench, texts
+
+TIER = "tiny"
+TIMEOUT = 600
+SCRIPTS = (".py", ".pl", ".sh")     # an interpreter's instructions say little
+
+
+def perf_works():
+    if shutil.which("perf") is None:
+        return False
+    done = subprocess.run(["perf", "stat", "-x,", "-e", "instructions:u", "true"], capture_output=True, text=True)
+    return done.returncode == 0 and re.search(r"^\d+,", done.stderr, re.M) is not None
+
+
+def instructions(command, script, use_perf, **options):
+    """User-space instructions of a command that reads a script."""
+    with tempfile.NamedTemporaryFile("r", prefix="acdat-bench-", suffix=".count") as log:
+        if use_perf:
+            prefix = ["perf", "stat", "-x,", "-o", log.name, "-e", "instructions:u"]
+        else:
+            prefix = ["valgrind", "--tool=callgrind", "--callgrind-out-file=/dev/null"]
+        done = subprocess.run([*prefix, *command], input=script, capture_output=True, text=True, timeout=TIMEOUT,
+                              **options)
+        if done.returncode != 0:
+            raise building.Skip((done.stderr.strip().splitlines() or ["failed"])[-1])
+        text = log.read() if use_perf else done.stderr
+    found = re.search(r"^(\d+),", text, re.M) if use_perf else re.search(r"Collected *: *(\d+)", text)
+    if found is None:
+        raise building.Skip("no count in the output")
+    return int(found[1])
+
+
+def difference(command, script_of, use_perf, **options):
+    once = instructions(command, script_of(1), use_perf, **options)
+    twice = instructions(command, script_of(2), use_perf, **options)
+    return twice - once
+
+
+# ---- match ----
+
+def count_match(workloads, engines, run, use_perf):
+    commands = building.build_all([e for e in engines if e.kind == "match"], run.report)
+    for workload in workloads:
+        files = match.files_of(workload, workload.sizes[TIER])
+        for engine in engines:
+            limit = engine.directives().get("max-terms")
+            too_large = limit and len(texts.words.dictionary(workload.dictionary)) > int(limit[0])
+            if engine.id not in commands or engine.adapter.suffix in SCRIPTS or too_large:
+                continue
+            for operation in workload.operations:
+                try:
+                    done = subprocess.run([*commands[engine.id], *map(str, files)], text=True, capture_output=True,
+                                          input=f"time {operation} 0 1\nquit\n", timeout=TIMEOUT)
+                    if "unsupported" in done.stdout:
+                        continue
+                    # 1e9 seconds: only the limit ends it.
+                    count = difference([*commands[engine.id], *map(str, files)],
+                                       lambda n: f"time {operation} 1e9 {n}\nquit\n", use_perf)
+                except (building.Skip, subprocess.TimeoutExpired) as problem:
+                    run.report(f"skipped {engine.id} {operation} at {workload.id}: {problem}")
+                    continue
+                run.write([rows.single(workload.id, engine.id, operation, "instructions", count, "instructions")])
+        run.report(f"{workload.id} counted")
+
+
+# ---- decode and SQL, in a stand-alone backend ----
+
+@dataclasses.dataclass
+class Alone:
+    """A stopped server whose backend runs alone, its statements on standard input."""
+    home: server.Server
+    use_perf: bool
+
+    def count(self, name, settings, statement):
+        command = [str(self.home.bin / "postgres"), "--single", "-D", str(self.home.work / "data"), name]
+        return difference(command, lambda n: settings.replace(";", "\n") + "\n" + (statement + "\n") * n,
+                          self.use_perf, cwd=self.home.work, env=self.home.environment, **self.home.as_user())
+
+
+def count_server(by_kind, engines, run, use_perf):
+    """Load everything, stop the server, count statement by statement."""
+    home = server.Server(run.report)
+    jobs = []
+    try:
+        home.start()
+        run.facts["server"] = home.version()
+        database.make_base(home, run)
+        plugins = decode.available(engines, home, run)
+        for workload in by_kind.get("decode", []):
+            stream = decode.Stream(home, workload, workload.sizes[TIER])
+            payload = 0
+            for plugin in sorted(plugins, key=lambda p: p.id != decode.PAYLOAD_ENGINE):
+                if plugin.pipe:
+                    continue
+                fitted = decode.fitted(plugin, payload, workload)
+                slot = f"{workload.id}_{plugin.id}"
+                home.sql(f"SELECT 1 FROM pg_copy_logical_replication_slot('base', '{slot}', false, "
+                         f"'{plugin.plugin}')", stream.database)
+                if plugin.id == decode.PAYLOAD_ENGINE:
+                    payload = decode.measure_receiver(stream, fitted)["bytes"] // stream.changes
+                jobs.append((workload.id, plugin.id, "peek", stream.database, stream.settings,
+                             decode.peek_query(stream, fitted, slot, "count(*)")))
+            home.sql("SELECT pg_drop_replication_slot('base')")
+        for workload in by_kind.get("sql", []):
+            name = f"bench_{workload.id}"
+            sqlbench.load(home, name, workload, workload.sizes[TIER])
+            for engine in sqlbench.read_statements(engines, workload, home, run):
+                jobs += [(workload.id, engine.id, f"{operation} +0", name, "", statement + ";")
+                         for operation, statement in engine.by_operation.items()]
+        home.shut_down()
+        alone = Alone(home, use_perf)
+        for dataset, engine, operation, name, settings, statement in jobs:
+            try:
+                count = alone.count(name, settings, statement)
+                run.write([rows.single(dataset, engine, operation, "instructions", count, "instructions")])
+                run.report(f"{dataset} {engine} {operation} counted")
+            except (building.Skip, subprocess.TimeoutExpired) as problem:
+                run.report(f"skipped {engine} {operation} at {dataset}: {problem}")
+    finally:
+        home.stop()
+
+
+def run(options):
+    use_perf = perf_works()
+    if not use_perf and shutil.which("valgrind") is None:
+        raise registry.UsageError("neither perf stat nor valgrind works here: bench/bench setup")
+    engines, workloads = cli.selected(options, TIER)
+    name = options.name or time.strftime("counts-%Y%m%d-%H%M%S")
+    counting = context.Context(TIER, rows.Writer(paths.RUNS / name))
+    counting.facts["counted by"] = "perf stat" if use_perf else "callgrind"
+    by_kind = {}
+    for workload in workloads:
+        by_kind.setdefault(workload.kind, []).append(workload)
+    if "match" in by_kind:
+        count_match(by_kind["match"], engines, counting, use_perf)
+    if by_kind.keys() & {"decode", "sql"}:
+        count_server(by_kind, engines, counting, use_perf)
+    cli.write_facts(counting, engines)
+    print(counting.writer.folder.relative_to(paths.ROOT))
+    return 0

@@ -1,0 +1,294 @@
+"""Markdown tables and SVG charts from rows; nothing here is typed by hand."""
+
+import math
+
+from benchlib import paths, registry, rows, stats, svg
+
+LOWER_IS_BETTER = {"s", "ms", "MiB", "MB", "instructions", "instructions/byte"}
+PEERS = ("match", "decode", "sql")
+PAYLOAD, ONE_BYTE = "floor_payload", "floor_one_byte"
+CLIENT = ("recvlogical",)
+
+
+class Page:
+    """A Markdown page being written, and its charts."""
+
+    def __init__(self, folder, title):
+        self.folder = folder
+        self.lines = [f"# {title}", ""]
+
+    def add(self, *lines):
+        self.lines += lines
+
+    def heading(self, text):
+        self.add("", f"## {text}", "")
+
+    def table(self, head, body):
+        self.add("| " + " | ".join(head) + " |", "|" + "|".join(["---"] + ["--:"] * (len(head) - 1)) + "|")
+        self.lines += ["| " + " | ".join(line) + " |" for line in body]
+        self.add("")
+
+    def chart(self, name, title, unit, entries):
+        (self.folder / f"{name}.svg").write_text(svg.bars(title, unit, entries), encoding="utf8")
+        self.add(f"![{title}]({name}.svg)", "")
+
+    def write(self, name):
+        (self.folder / name).write_text("\n".join(self.lines).rstrip() + "\n", encoding="utf8")
+
+
+class Results:
+    """The rows of a run by their key, with the registry's labels."""
+
+    def __init__(self, all_rows):
+        self.rows = all_rows
+        self.by_key = {row.key: row for row in all_rows}
+        self.engines = {e.id: e for e in registry.engines()}
+        self.workloads = {w.id: w for w in registry.workloads()}
+
+    def get(self, *key):
+        return self.by_key.get(key)
+
+    def label(self, engine):
+        return self.engines[engine].label if engine in self.engines else engine
+
+    def kind(self, engine):
+        return self.engines[engine].kind if engine in self.engines else ""
+
+    def datasets(self, kind):
+        """The workloads of a kind that have rows, in the registry's order."""
+        there = {row.dataset for row in self.rows}
+        return [w for w in self.workloads.values() if w.kind == kind and w.id in there]
+
+    def engines_of(self, dataset):
+        there = {row.engine for row in self.rows if row.dataset == dataset}
+        return [e for e in self.engines if e in there] + sorted(there - set(self.engines) - {""})
+
+
+def significant(value):
+    if value == 0:
+        return "0"
+    return f"{value:,.{max(0, 2 - int(math.floor(math.log10(abs(value)))))}f}"
+
+
+def mark(row):
+    """* disturbed by other load, ~ standard error over 5 %."""
+    return ("*" if "disturbed" in row.flags else "") + ("~" if "imprecise" in row.flags else "")
+
+
+def shown(row):
+    return significant(row.value) + mark(row) if row else ""
+
+
+def ratio_text(row, base):
+    """How many times the base's value, from pairs of the same round."""
+    if row is None or base is None:
+        return ""
+    found = stats.ratio(row.samples, base.samples)
+    return f"{found[0]:.2f}" if found else ""
+
+
+def above(row, base):
+    """Value above a floor's, from pairs of the same round."""
+    if row is None or base is None:
+        return ""
+    gaps = sorted(r - b for r, b in zip(row.samples, base.samples) if r is not None and b is not None)
+    return significant(gaps[len(gaps) // 2]) if gaps else ""
+
+
+# ---- match ----
+
+def match_pages(page, results):
+    workloads = results.datasets("match")
+    if not workloads:
+        return
+    page.heading("Matching, MiB/s")
+    page.add("CPU time of one thread; medians. `*` disturbed by other load, `~` standard error over 5 %.",
+             "The limits (memchr, memcpy) match nothing: they say what memory allows.", "")
+    for workload in workloads:
+        engines = results.engines_of(workload.id)
+        operations = [op for op in workload.operations
+                      if op != "build" and any(results.get(workload.id, e, op, "speed") for e in engines)]
+        has_build = any(results.get(workload.id, e, "build", "time") for e in engines)
+        page.add(f"### {workload.label}", "", f"`{workload.id}`", "")
+        head = ["engine", *operations] + (["build ms"] if has_build else []) + ["artifact MiB", "build MiB"]
+        body = []
+        for engine in engines:
+            cells = [shown(results.get(workload.id, engine, op, "speed")) for op in operations]
+            if has_build:
+                cells.append(shown(results.get(workload.id, engine, "build", "time")))
+            cells.append(shown(results.get(workload.id, engine, "artifact", "size")))
+            cells.append(shown(results.get(workload.id, engine, "build", "memory")))
+            body.append([results.label(engine), *cells])
+        page.table(head, body)
+        operation = "rows-replace" if "rows-replace" in operations else operations[0] if operations else ""
+        chart(page, results, workload, operation, "speed", "MiB/s")
+
+
+def chart(page, results, workload, operation, metric, unit):
+    entries = []
+    for engine in results.engines_of(workload.id):
+        row = results.get(workload.id, engine, operation, metric)
+        if row and results.kind(engine) != "limit":
+            error = row.error if math.isfinite(row.error) else None
+            entries.append((results.label(engine), row.value, error, svg.colour(engine, results.kind(engine))))
+    if len(entries) > 1:
+        entries.sort(key=lambda entry: entry[1], reverse=unit not in LOWER_IS_BETTER)
+        name = f"{workload.id}-{operation.replace(' ', '').replace('+', '-')}"
+        page.chart(name, f"{workload.label}: {operation}", unit, entries)
+
+
+# ---- decode ----
+
+def decode_pages(page, results):
+    workloads = results.datasets("decode")
+    if not workloads:
+        return
+    page.heading("Logical decoding")
+    page.add("Wall seconds and user CPU seconds of the backend; medians. "
+             "Above a floor: median of the differences within a round.", "")
+    for workload in workloads:
+        changes = results.get(workload.id, "", "stream", "changes")
+        page.add(f"### {workload.label}", "",
+                 f"`{workload.id}`" + (f", {int(changes.value):,} changes" if changes else ""), "")
+        for way in workload.operations:
+            body = []
+            for engine in results.engines_of(workload.id):
+                wall = results.get(workload.id, engine, way, "wall")
+                if wall is None:
+                    continue
+                user = results.get(workload.id, engine, way, "user")
+                payload = results.get(workload.id, PAYLOAD, way, "wall")
+                one_byte = results.get(workload.id, ONE_BYTE, way, "wall")
+                body.append([results.label(engine), shown(wall), shown(user),
+                             shown(results.get(workload.id, engine, way, "client")),
+                             shown(results.get(workload.id, engine, way, "rate")),
+                             shown(results.get(workload.id, engine, "stream", "size")),
+                             shown(results.get(workload.id, engine, way, "peak")),
+                             above(wall, one_byte), above(wall, payload)])
+            if body:
+                page.add(f"**{way}**", "")
+                page.table(["engine", "wall s", "user s", "client s", "rows/s", "MB", "peak MiB",
+                            "s above one byte", "s above payload"], body)
+        chart(page, results, workload, workload.operations[0], "wall", "s")
+
+
+# ---- SQL ----
+
+def sql_pages(page, results):
+    for workload in results.datasets("sql"):
+        count = results.get(workload.id, "", "table", "rows")
+        hits = results.get(workload.id, "", "table", "hits")
+        page.heading(f"SQL: {workload.label}")
+        page.add(f"`{workload.id}`, {int(count.value):,} rows, {int(hits.value):,} with a term. "
+                 "Wall seconds; +N: up to N parallel workers besides the leader.", "")
+        names = sorted({row.workload for row in results.rows if row.dataset == workload.id and row.metric == "wall"})
+        body = []
+        for engine in results.engines_of(workload.id):
+            cells = [shown(results.get(workload.id, engine, name, "wall")) for name in names]
+            peak = next((results.get(workload.id, engine, name, "peak") for name in names
+                         if results.get(workload.id, engine, name, "peak")), None)
+            if any(cells):
+                body.append([results.label(engine), *cells, shown(peak)])
+        page.table(["engine", *names, "peak MiB"], body)
+        chart(page, results, workload, "replace +0", "wall", "s")
+    published = results.datasets("publish")
+    if published:
+        page.heading("Publishing, s")
+        page.table(["terms", "add_terms", "publish", "publish again", "peak MiB"],
+                   [[w.label, *(shown(results.get(w.id, "acdat", "publish", m))
+                                for m in ("add_terms", "publish", "republish", "peak"))] for w in published])
+
+
+# ---- where we lose ----
+
+def comparable(results, row):
+    """Does a row say which engine is better at the same work?"""
+    return (row.engine.startswith(("acdat", "sql_acdat")) and row.metric in ("speed", "wall", "time", "instructions")
+            and results.kind(row.engine) in PEERS)
+
+
+def best_peer(results, row):
+    """The best engine of others at a row's work, or None."""
+    better = min if row.unit in LOWER_IS_BETTER else max
+    others = [other for other in results.rows
+              if (other.dataset, other.workload, other.metric) == (row.dataset, row.workload, row.metric)
+              and results.kind(other.engine) in PEERS and "acdat" not in other.engine
+              and other.engine not in ("sql_scan", "sql_noop")]
+    return better(others, key=lambda other: other.value, default=None)
+
+
+def lost(results):
+    """[(factor, row, peer)] for every cell in which a peer is better, worst first."""
+    found = []
+    for row in results.rows:
+        peer = best_peer(results, row) if comparable(results, row) else None
+        if peer is None or not row.value or not peer.value:
+            continue
+        pairs = stats.ratio(row.samples, peer.samples)
+        factor = pairs[0] if pairs else row.value / peer.value
+        if row.unit not in LOWER_IS_BETTER:
+            factor = 1 / factor
+        if factor > 1:
+            found.append((factor, row, peer))
+    return sorted(found, key=lambda entry: -entry[0])
+
+
+def losses(page, results):
+    page.heading("Where we lose")
+    found = lost(results)
+    ours = [row for row in results.rows if comparable(results, row) and best_peer(results, row)]
+    page.add(f"Cells in which some peer is better than ours: {len(found)} of {len(ours)}. "
+             "The factor is from pairs of the same round; plugins that redact nothing do less work and are "
+             "counted all the same.", "")
+    if found:
+        page.table(["workload", "operation", "ours", "value", "best peer", "value", "times worse"],
+                   [[row.dataset, row.workload, results.label(row.engine), f"{shown(row)} {row.unit}",
+                     results.label(peer.engine), f"{shown(peer)} {peer.unit}", f"{factor:.2f}"]
+                    for factor, row, peer in found])
+
+
+def counts_page(page, results):
+    counted = [row for row in results.rows if row.metric == "instructions"]
+    if not counted:
+        return
+    page.heading("Instructions in user space, millions")
+    page.add("Small sizes; one more iteration of the operation. Time is not in it, so noise is not either.", "")
+    for dataset in dict.fromkeys(row.dataset for row in counted):
+        operations = list(dict.fromkeys(row.workload for row in counted if row.dataset == dataset))
+        body = []
+        for engine in results.engines_of(dataset):
+            cells = [results.get(dataset, engine, op, "instructions") for op in operations]
+            body.append([results.label(engine), *(significant(c.value / 1e6) if c else "" for c in cells)])
+        page.add(f"### {dataset}", "")
+        page.table(["engine", *operations], body)
+
+
+def facts_page(page, facts):
+    page.heading("Machine, versions, commit")
+    page.table(["fact", "value"], [[name, value] for name, value in facts.items()])
+
+
+def newest_run():
+    runs = sorted((f.parent for f in paths.RUNS.glob("*/rows.tsv")), key=lambda f: (f / "rows.tsv").stat().st_mtime)
+    if not runs:
+        raise registry.UsageError("no results yet: bench/bench quick")
+    return runs[-1]
+
+
+def write(folders, out):
+    folders = folders or [newest_run()]
+    all_rows = [row for folder in folders for row in rows.read(folder)]
+    results = Results(all_rows)
+    out.mkdir(parents=True, exist_ok=True)
+    page = Page(out, "acdat_decoder: bench results")
+    page.add(f"Made by `bench/bench report` from {len(all_rows)} rows.")
+    losses(page, results)
+    match_pages(page, results)
+    decode_pages(page, results)
+    sql_pages(page, results)
+    counts_page(page, results)
+    for folder in folders:
+        facts_page(page, rows.read_facts(folder))
+    page.write("README.md")
+    print(out / "README.md")
+    return 0
