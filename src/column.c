@@ -293,6 +293,29 @@ acdat_plan_column(const AcdatDecoder *decoder, Form_pg_attribute attr,
 	choose_scan(decoder, base, column);
 }
 
+/*
+ * Does an expression have a literal with a quote in it, which is doubled there?
+ * Empty literals look similar.
+ */
+static bool
+has_doubled_quote(const char *expression)
+{
+	char		quote = '\0';	/* what we are within */
+
+	for (const char *pos = expression; *pos; pos++)
+	{
+		if (quote == '\0' && (*pos == '\'' || *pos == '"'))
+			quote = *pos;
+		else if (quote != '\0' && *pos == quote)
+		{
+			if (quote == '\'' && pos[1] == quote)
+				return true;
+			quote = '\0';
+		}
+	}
+	return false;
+}
+
 const char *
 acdat_redact_default(const AcdatDecoder *decoder, const AcdatColumn *column,
 					 const char *expression)
@@ -306,7 +329,7 @@ acdat_redact_default(const AcdatDecoder *decoder, const AcdatColumn *column,
 
 	/* in an expression quotes are doubled and backslashes may escape */
 	if (generation->nmachines == 0 ||
-		(strstr(expression, "''") == NULL && strchr(expression, '\\') == NULL &&
+		(!has_doubled_quote(expression) && strchr(expression, '\\') == NULL &&
 		 !acdat_text_matches(generation->machines, generation->nmachines,
 							 expression, strlen(expression))))
 		return expression;

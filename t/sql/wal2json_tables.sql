@@ -4,7 +4,8 @@ CREATE SCHEMA shapes;
 SET search_path = shapes, public;
 
 CREATE TABLE k_default (id serial PRIMARY KEY, a text DEFAULT 'x', b numeric(12,3) DEFAULT 0, c timestamptz DEFAULT '2024-01-01 00:00:00+00',
-	d varchar(10) NOT NULL DEFAULT upper('abc'), e int[] DEFAULT '{1,2}', f int DEFAULT 1 + 2, g char(5), h bit(3), i interval(3), j numeric);
+	d varchar(10) NOT NULL DEFAULT upper('abc'), e int[] DEFAULT '{1,2}', f int DEFAULT 1 + 2, g char(5), h bit(3), i interval(3), j numeric,
+	k text DEFAULT '', l text DEFAULT ('' || upper('x') || ''));
 CREATE TABLE k_multi (a int, b text, c text, d int, PRIMARY KEY (c, a));
 CREATE TABLE k_index (a int NOT NULL, b text, c text NOT NULL);
 CREATE UNIQUE INDEX k_index_key ON k_index (c, a);
