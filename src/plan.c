@@ -250,7 +250,11 @@ make_decisions(AcdatDecoder *decoder, Relation relation, const AcdatPlan *plan)
 	return decisions;
 }
 
-/* The expression of a column's default, NULL if it has none or is generated. */
+/*
+ * The expression of a column's default, NULL if it has none or is generated.
+ * It names no columns, so it needs no relation: to make names for the columns
+ * of a wide one takes long, each time.
+ */
 static char *
 default_expression(Relation relation, AttrNumber attnum)
 {
@@ -263,7 +267,7 @@ default_expression(Relation relation, AttrNumber attnum)
 		if (desc->constr->defval[i].adnum == attnum)
 			return TextDatumGetCString(DirectFunctionCall2(pg_get_expr,
 														   CStringGetTextDatum(desc->constr->defval[i].adbin),
-														   ObjectIdGetDatum(RelationGetRelid(relation))));
+														   ObjectIdGetDatum(InvalidOid)));
 	}
 	return NULL;
 }
