@@ -113,8 +113,12 @@ truncate_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelat
 	old = MemoryContextSwitchTo(decoder->change_context);
 	for (int i = 0; i < nrelations; i++)
 	{
-		AcdatPlan  *plan = acdat_get_plan(decoder, relations[i]);
+		AcdatPlan  *plan;
 
+		/* the root is in the list where it was truncated, not a part of it */
+		if (decoder->options.partition_root && relations[i]->rd_rel->relispartition)
+			continue;
+		plan = acdat_get_plan(decoder, relations[i]);
 		if (!plan->wanted)
 			continue;
 		acdat_ensure_begun(decoder, txn);
