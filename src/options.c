@@ -251,13 +251,13 @@ parse_origins(const DefElem *elem, AcdatOptions *options, void *target)
 		bad_value(elem, value, ERRCODE_INVALID_NAME);
 	foreach(lc, items)
 	{
-		char	   *item = lfirst(lc);
+		const char *item = lfirst(lc);
 		AcdatOrigin *origin = palloc0(sizeof(AcdatOrigin));
 
 		if (strspn(item, "0123456789") == strlen(item))
 			origin->id = (uint32) strtoul(item, NULL, 10);
 		else
-			origin->name = item;
+			origin->name = unescape_until(&item, '\0');
 		*(List **) target = lappend(*(List **) target, origin);
 	}
 }
