@@ -288,8 +288,8 @@ acdat_plan_column(const AcdatDecoder *decoder, Form_pg_attribute attr,
 	choose_fit(base, base_typmod, column);
 	column->mask = acdat_fit_text(column->fit, column->fit_limit, decision->mask,
 								  strlen(decision->mask), &column->mask_len);
-	column->mask_out = acdat_encode(decoder, column->mask, column->mask_len,
-									&column->mask_out_len);
+	column->mask_out = acdat_encode_bytes(decoder, column->mask, column->mask_len,
+										  &column->mask_out_len);
 	choose_scan(decoder, base, column);
 }
 

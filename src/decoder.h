@@ -351,7 +351,10 @@ extern char *acdat_fit_text(AcdatFit fit, int fit_limit, const char *text, Size 
 extern const char *acdat_encode(const AcdatDecoder *decoder, const char *text, Size len,
 								Size *result_len);
 
-/* The same for bytes that need not be valid text: what is not, is replaced. */
+/*
+ * The same for bytes that need not be valid text, and for names, which must not
+ * fail: what is not, or has no form in the other encoding, is replaced.
+ */
 extern const char *acdat_encode_bytes(const AcdatDecoder *decoder, const char *bytes, Size len,
 									  Size *result_len);
 

@@ -9,6 +9,7 @@
  */
 #include "postgres.h"
 
+#include "catalog/namespace.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
 
@@ -99,6 +100,53 @@ acdat_encode(const AcdatDecoder *decoder, const char *text, Size len, Size *resu
 	return convert_to_utf8(text, len, result_len);
 }
 
+/* Source bytes that are converted at a time where some may have no form in UTF-8. */
+#define LENIENT_CHUNK	(64 * 1024)
+
+/*
+ * The same, where some characters may have no form in UTF-8: those are
+ * replaced too.
+ */
+static const char *
+convert_leniently(const char *text, Size len, Size *result_len)
+{
+	int			encoding = GetDatabaseEncoding();
+	Oid			proc = FindDefaultConversionProc(encoding, PG_UTF8);
+	unsigned char *chunk = palloc(LENIENT_CHUNK * MAX_CONVERSION_GROWTH + 1);
+	const char *end = text + len;
+	StringInfoData buf;
+
+	if (!OidIsValid(proc))
+		return make_valid(PG_UTF8, text, len, result_len);
+	initStringInfo(&buf);
+	while (text < end)
+	{
+		int			step = pg_do_encoding_conversion_buf(proc, encoding, PG_UTF8,
+														 (unsigned char *) unconstify(char *, text),
+														 (int) Min(end - text, LENIENT_CHUNK),
+														 chunk,
+														 LENIENT_CHUNK * MAX_CONVERSION_GROWTH + 1,
+														 true);
+
+		if (step > 0)
+			appendStringInfoString(&buf, (char *) chunk);
+		else if (*text == '\0')
+		{
+			appendStringInfoChar(&buf, '\0');
+			step = 1;
+		}
+		else
+		{
+			appendStringInfoString(&buf, UTF8_REPLACEMENT);
+			step = pg_encoding_verifymbchar(encoding, text, (int) Min(end - text, INT_MAX));
+		}
+		text += Max(step, 1);
+	}
+	pfree(chunk);
+	*result_len = buf.len;
+	return buf.data;
+}
+
 const char *
 acdat_encode_bytes(const AcdatDecoder *decoder, const char *bytes, Size len, Size *result_len)
 {
@@ -109,5 +157,7 @@ acdat_encode_bytes(const AcdatDecoder *decoder, const char *bytes, Size len, Siz
 		return bytes;
 	if (pg_verify_mbstr(GetDatabaseEncoding(), bytes, (int) len, true) == 0)
 		text = make_valid(GetDatabaseEncoding(), bytes, len, &len);
+	if (decoder->convert && GetDatabaseEncoding() != PG_SQL_ASCII)
+		return convert_leniently(text, len, result_len);
 	return acdat_encode(decoder, text, len, result_len);
 }

@@ -48,7 +48,7 @@ json_text(const AcdatDecoder *decoder, const char *text)
 {
 	StringInfoData buf;
 	Size		len;
-	const char *encoded = acdat_encode(decoder, text, strlen(text), &len);
+	const char *encoded = acdat_encode_bytes(decoder, text, strlen(text), &len);
 
 	initStringInfo(&buf);
 	acdat_append_json(&buf, encoded, len);

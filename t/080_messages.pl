@@ -82,6 +82,7 @@ sub emit
 }
 
 # The default action decides.
+$node->safe_psql($db, "SELECT acdat.set_action('clean', 'keep', type => 'int4')");
 foreach my $case ([ 'keep', 'p', $secret ], [ 'mask', '[REDACTED]', '[REDACTED]' ],
 	[ 'null', '[REDACTED]', '[REDACTED]' ], [ 'error', 'p', '[NAME]' ])
 {

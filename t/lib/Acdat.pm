@@ -289,14 +289,14 @@ sub columns_of
 {
 	my ($record) = @_;
 
-	return { map { $_->{name} => $_->{value} } @{ $record->{columns} } };
+	return { map { $_->{name} => $_->{value} } @{ $record->{columns} || [] } };
 }
 
 sub identity_of
 {
 	my ($record) = @_;
 
-	return { map { $_->{name} => $_->{value} } @{ $record->{identity} } };
+	return { map { $_->{name} => $_->{value} } @{ $record->{identity} || [] } };
 }
 
 # The values of one column in all records that have it.
