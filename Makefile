@@ -31,7 +31,7 @@ EXTRA_CLEAN = $(OBJS:.o=.d) $(EXPORTS_MAP) $(BUILD_DIR)/target.stamp tmp_check l
 
 # Headers of PostgreSQL are system headers: their warnings are not ours.
 PG_CPPFLAGS = -DACDAT_VERSION='"$(ACDAT_VERSION)"' -isystem $(includedir_server) -Icore -Isrc
-PG_CFLAGS = -Wall -Wextra -Wno-unused-parameter -Wno-declaration-after-statement -MMD -MP $(CLANG_CFLAGS)
+PG_CFLAGS = -Wall -Wextra -Wno-declaration-after-statement -MMD -MP $(CLANG_CFLAGS)
 # Flags and attributes that configure chose for gcc mean nothing to clang.
 CLANG_CFLAGS = $(if $(findstring clang,$(shell $(CC) --version 2>/dev/null)),-Wno-unknown-warning-option -Wno-ignored-optimization-argument -Wno-ignored-attributes)
 

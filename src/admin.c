@@ -77,6 +77,8 @@ acdat_name_hint(PG_FUNCTION_ARGS)
 Datum
 acdat_new_secret(PG_FUNCTION_ARGS)
 {
+	(void) fcinfo;
+
 	bytea	   *result = palloc(VARHDRSZ + SECRET_BYTES);
 
 	SET_VARSIZE(result, VARHDRSZ + SECRET_BYTES);
@@ -111,6 +113,8 @@ acdat_binding_role(PG_FUNCTION_ARGS)
 Datum
 acdat_missing_dropins(PG_FUNCTION_ARGS)
 {
+	(void) fcinfo;
+
 	static const char *const names[] = {"pgoutput", "wal2json", "test_decoding", "decoderbufs"};
 	Datum		missing[lengthof(names)];
 	int			nmissing = 0;

@@ -217,8 +217,7 @@ is_not_the_values_fault(int sqlerrcode)
  * where it happened and nothing more.
  */
 static void
-absorb_failure(AcdatDecoder *decoder, const AcdatPlan *plan, AcdatColumn *column,
-			   XLogRecPtr lsn)
+absorb_failure(const AcdatPlan *plan, AcdatColumn *column, XLogRecPtr lsn)
 {
 	int			sqlerrcode = geterrcode();
 
@@ -256,7 +255,7 @@ make_guarded_cell(AcdatDecoder *decoder, const AcdatPlan *plan, AcdatColumn *col
 	PG_CATCH();
 	{
 		MemoryContextSwitchTo(context);
-		absorb_failure(decoder, plan, column, lsn);
+		absorb_failure(plan, column, lsn);
 		RollbackAndReleaseCurrentSubTransaction();
 		decoder->counts.failed++;
 		cell->matches = 1;
@@ -321,7 +320,7 @@ acdat_make_row(AcdatDecoder *decoder, AcdatPlan *plan, Relation relation, HeapTu
 		{
 			/* once more for this column, guarded, and on */
 			MemoryContextSwitchTo(context);
-			absorb_failure(decoder, plan, &plan->columns[next], lsn);
+			absorb_failure(plan, &plan->columns[next], lsn);
 		}
 		PG_END_TRY();
 	}

@@ -300,7 +300,7 @@ put_list(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const Ac
 			pos = w2j_put(pos, separator);
 		first = false;
 		if (list == W2J_VALUES)
-			pos = w2j_put_value(decoder, pos, &table->columns[i], &row[i]);
+			pos = w2j_put_value(pos, &table->columns[i], &row[i]);
 		else
 			pos = w2j_put(pos, table->columns[i].item[list]);
 	}
@@ -346,7 +346,7 @@ put_object(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const 
 			pos = w2j_put(pos, separator);
 		first = false;
 		pos = w2j_put(pos, table->columns[i].head);
-		pos = w2j_put_value(decoder, pos, &table->columns[i], &row[i]);
+		pos = w2j_put_value(pos, &table->columns[i], &row[i]);
 	}
 	*pos++ = '}';
 	return pos;

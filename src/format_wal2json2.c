@@ -244,7 +244,7 @@ put_columns(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan,
 			*pos++ = ',';
 		first = false;
 		pos = w2j_put(pos, column->head);
-		pos = w2j_put_value(decoder, pos, column, &row[i]);
+		pos = w2j_put_value(pos, column, &row[i]);
 		if (!identity)
 			pos = w2j_put(pos, column->tail);
 		else if (!as_object)

@@ -19,7 +19,7 @@
 #define FORMAT_VERSION_MIN	1
 #define FORMAT_VERSION_MAX	2
 
-typedef void (*parse_fn) (const DefElem *elem, AcdatOptions *options, void *target);
+typedef void (*parse_fn) (const DefElem *elem, void *target);
 
 /* An option: where its value goes and which parser reads it. */
 typedef struct OptionSpec
@@ -46,7 +46,7 @@ bad_value(const DefElem *elem, const char *value, int sqlstate)
 
 /* A boolean; no value means true. */
 static void
-parse_boolean(const DefElem *elem, AcdatOptions *options, void *target)
+parse_boolean(const DefElem *elem, void *target)
 {
 	const char *value = option_value(elem);
 
@@ -58,7 +58,7 @@ parse_boolean(const DefElem *elem, AcdatOptions *options, void *target)
 
 /* A policy's name, which has no default. */
 static void
-parse_policy(const DefElem *elem, AcdatOptions *options, void *target)
+parse_policy(const DefElem *elem, void *target)
 {
 	const char *value = option_value(elem);
 
@@ -70,7 +70,7 @@ parse_policy(const DefElem *elem, AcdatOptions *options, void *target)
 }
 
 static void
-parse_format_version(const DefElem *elem, AcdatOptions *options, void *target)
+parse_format_version(const DefElem *elem, void *target)
 {
 	const char *value = option_value(elem);
 	int			version = FORMAT_VERSION_MAX;
@@ -131,7 +131,7 @@ split_list(const char *value, List **items)
 
 /* A list of actions to emit; no value keeps the default. */
 static void
-parse_actions(const DefElem *elem, AcdatOptions *options, void *target)
+parse_actions(const DefElem *elem, void *target)
 {
 	const char *value = option_value(elem);
 	AcdatActions *actions = target;
@@ -197,13 +197,15 @@ parse_table_pattern(const char *item, AcdatTablePattern *pattern)
 }
 
 static void
-parse_tables(const DefElem *elem, AcdatOptions *options, void *target)
+parse_tables(const DefElem *elem, void *target)
 {
 	const char *value = option_value(elem);
+	AcdatTables *tables = target;
 	List	   *items = NIL;
 	ListCell   *lc;
 
-	*(List **) target = NIL;
+	tables->given = true;
+	tables->patterns = NIL;
 	if (value == NULL)
 		return;
 	if (!split_list(value, &items))
@@ -214,20 +216,13 @@ parse_tables(const DefElem *elem, AcdatOptions *options, void *target)
 
 		if (!parse_table_pattern(lfirst(lc), pattern))
 			bad_value(elem, value, ERRCODE_INVALID_NAME);
-		*(List **) target = lappend(*(List **) target, pattern);
+		tables->patterns = lappend(tables->patterns, pattern);
 	}
-}
-
-static void
-parse_add_tables(const DefElem *elem, AcdatOptions *options, void *target)
-{
-	options->all_tables = false;
-	parse_tables(elem, options, target);
 }
 
 /* Message prefixes, as they stand in the list. */
 static void
-parse_prefixes(const DefElem *elem, AcdatOptions *options, void *target)
+parse_prefixes(const DefElem *elem, void *target)
 {
 	const char *value = option_value(elem);
 
@@ -238,7 +233,7 @@ parse_prefixes(const DefElem *elem, AcdatOptions *options, void *target)
 
 /* Replication origins: numbers as in wal2json, or names. */
 static void
-parse_origins(const DefElem *elem, AcdatOptions *options, void *target)
+parse_origins(const DefElem *elem, void *target)
 {
 	const char *value = option_value(elem);
 	List	   *items = NIL;
@@ -288,7 +283,7 @@ parse_word(const DefElem *elem, const char *const *words, int nwords, int *targe
 }
 
 static void
-parse_without_identity(const DefElem *elem, AcdatOptions *options, void *target)
+parse_without_identity(const DefElem *elem, void *target)
 {
 	static const char *const words[] = {"warn", "error", "full"};
 
@@ -296,7 +291,7 @@ parse_without_identity(const DefElem *elem, AcdatOptions *options, void *target)
 }
 
 static void
-parse_oversize(const DefElem *elem, AcdatOptions *options, void *target)
+parse_oversize(const DefElem *elem, void *target)
 {
 	static const char *const words[] = {"mask", "error"};
 
@@ -304,7 +299,7 @@ parse_oversize(const DefElem *elem, AcdatOptions *options, void *target)
 }
 
 static void
-refuse_deprecated(const DefElem *elem, AcdatOptions *options, void *target)
+refuse_deprecated(const DefElem *elem, void *target pg_attribute_unused())
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_NAME),
@@ -313,7 +308,7 @@ refuse_deprecated(const DefElem *elem, AcdatOptions *options, void *target)
 
 /* Clients that speak pgoutput's protocol must never get anything else. */
 static void
-refuse_pgoutput(const DefElem *elem, AcdatOptions *options, void *target)
+refuse_pgoutput(const DefElem *elem pg_attribute_unused(), void *target pg_attribute_unused())
 {
 	ereport(ERROR,
 			(errcode(ERRCODE_FEATURE_NOT_SUPPORTED),
@@ -329,7 +324,7 @@ static const OptionSpec option_specs[] = {
 	OPTION("format-version", parse_format_version, format_version),
 	OPTION("actions", parse_actions, actions),
 	OPTION("add-msg-prefixes", parse_prefixes, add_prefixes),
-	OPTION("add-tables", parse_add_tables, add_tables),
+	OPTION("add-tables", parse_tables, add_tables),
 	OPTION("columns-as-object", parse_boolean, columns_as_object),
 	OPTION("filter-msg-prefixes", parse_prefixes, filter_prefixes),
 	OPTION("filter-origins", parse_origins, filter_origins),
@@ -399,7 +394,6 @@ acdat_parse_options(List *defelems, AcdatOptions *options)
 	options->include_typmod = true;
 	options->include_transaction = true;
 	options->include_empty_transactions = true;
-	options->all_tables = true;
 	options->actions = (AcdatActions) {true, true, true, true};
 
 	foreach(lc, defelems)
@@ -414,7 +408,7 @@ acdat_parse_options(List *defelems, AcdatOptions *options)
 		}
 		if (spec == NULL)
 			unknown_option(elem);
-		spec->parse(elem, options, (char *) options + spec->offset);
+		spec->parse(elem, (char *) options + spec->offset);
 	}
 
 	if (options->format_version == 1 && (options->streaming || options->two_phase))
@@ -447,9 +441,10 @@ matches_any(const List *patterns, const char *schema, const char *table)
 bool
 acdat_table_wanted(const AcdatOptions *options, const char *schema, const char *table)
 {
-	if (matches_any(options->filter_tables, schema, table))
+	if (matches_any(options->filter_tables.patterns, schema, table))
 		return false;
-	return options->all_tables || matches_any(options->add_tables, schema, table);
+	return !options->add_tables.given ||
+		matches_any(options->add_tables.patterns, schema, table);
 }
 
 static bool

@@ -14,6 +14,12 @@ typedef struct AcdatTablePattern
 	char	   *table;			/* NULL: any */
 } AcdatTablePattern;
 
+typedef struct AcdatTables
+{
+	bool		given;
+	List	   *patterns;		/* of AcdatTablePattern */
+} AcdatTables;
+
 typedef struct AcdatActions
 {
 	bool		insert;
@@ -63,9 +69,8 @@ typedef struct AcdatOptions
 	bool		write_in_chunks;
 	bool		partition_root;
 	AcdatActions actions;
-	bool		all_tables;		/* add-tables was not given */
-	List	   *add_tables;		/* of AcdatTablePattern */
-	List	   *filter_tables;
+	AcdatTables add_tables;		/* all, if not given */
+	AcdatTables filter_tables;
 	List	   *add_prefixes;	/* of char *, a trailing * stands for anything */
 	List	   *filter_prefixes;
 	List	   *filter_origins; /* of AcdatOrigin */

@@ -231,7 +231,7 @@ put_json_text(char *pos, const char *text, Size len)
 }
 
 char *
-w2j_put_value(const AcdatDecoder *decoder, char *pos, const W2jColumn *column,
+w2j_put_value(char *pos, const W2jColumn *column,
 			  const AcdatCell *cell)
 {
 	if (cell->kind == ACDAT_CELL_NULL)

@@ -97,7 +97,7 @@ extern W2jText w2j_name(const AcdatDecoder *decoder, const char *name);
 extern W2jTable *w2j_prepare(AcdatDecoder *decoder, AcdatPlan *plan);
 
 /* Write a value: w2j_reserve_change has counted its bytes. */
-extern char *w2j_put_value(const AcdatDecoder *decoder, char *pos, const W2jColumn *column,
+extern char *w2j_put_value(char *pos, const W2jColumn *column,
 						   const AcdatCell *cell);
 
 /* Make room for "size" bytes in the output; returns where to write. */
