@@ -77,10 +77,9 @@ acdat_name_hint(PG_FUNCTION_ARGS)
 Datum
 acdat_new_secret(PG_FUNCTION_ARGS)
 {
-	(void) fcinfo;
-
 	bytea	   *result = palloc(VARHDRSZ + SECRET_BYTES);
 
+	(void) fcinfo;
 	SET_VARSIZE(result, VARHDRSZ + SECRET_BYTES);
 	if (!pg_strong_random(VARDATA(result), SECRET_BYTES))
 		ereport(ERROR,
@@ -113,8 +112,6 @@ acdat_binding_role(PG_FUNCTION_ARGS)
 Datum
 acdat_missing_dropins(PG_FUNCTION_ARGS)
 {
-	(void) fcinfo;
-
 	static const char *const names[] = {"pgoutput", "wal2json", "test_decoding", "decoderbufs"};
 	Datum		missing[lengthof(names)];
 	int			nmissing = 0;
@@ -122,6 +119,7 @@ acdat_missing_dropins(PG_FUNCTION_ARGS)
 	char		path[MAXPGPATH];
 	bool		have_ours;
 
+	(void) fcinfo;
 	snprintf(path, sizeof(path), "%s/%s%s", pkglib_path, ACDAT_EXTENSION, DLSUFFIX);
 	have_ours = stat(path, &ours) == 0;
 	for (int i = 0; i < (int) lengthof(names); i++)
