@@ -31,9 +31,6 @@ typedef struct Escape
 
 static Escape escapes[256];
 
-/* Escapes in a vector from which it is translated through the table. */
-#define DENSE_ESCAPES	4
-
 static const char hex_digits[] = "0123456789abcdef";
 
 static void
@@ -85,14 +82,21 @@ put_translated(char *pos, const char *text, Size len)
 static inline void
 resolve_mask(char **pos, const char **text, uint32 mask, int width)
 {
+	uint32		rest = mask;
 	int			clean;
 
 	if (mask == 0)
 	{
 		*pos += width;
 		*text += width;
+		return;
 	}
-	else if (pg_popcount32(mask) >= DENSE_ESCAPES)
+
+	/* four and more escapes are dense: without the three lowest bits */
+	rest &= rest - 1;
+	rest &= rest - 1;
+	rest &= rest - 1;
+	if (rest != 0)
 	{
 		*pos = put_translated(*pos, *text, width);
 		*text += width;
