@@ -46,6 +46,6 @@ def run(by_kind, engines, context):
         if "decode" in by_kind:
             decode.run(by_kind["decode"], engines, [home], oracle, context)
         if "sql" in by_kind:
-            sqlbench.run(by_kind["sql"], engines, home, oracle, context)
+            sqlbench.run(by_kind["sql"], engines, {"": home}, oracle, context)
         if "publish" in by_kind:
-            sqlbench.run_publish(by_kind["publish"], home, context)
+            sqlbench.run_publish(by_kind["publish"], {"": home}, context)

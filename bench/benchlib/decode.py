@@ -57,10 +57,10 @@ def read_plugin(engine, by_id):
 # ---- a workload's WAL ----
 
 def sections(workload_id):
-    """(prepare, changes, settings, checked table and column or None) of workloads/ID.sql."""
+    """(prepare, changes, settings, checked table, column and form, or None) of workloads/ID.sql."""
     text = (paths.BENCH / "workloads" / f"{workload_id}.sql").read_text(encoding="utf8")
     settings = "".join(f"SET {s};" for s in re.findall(r"^-- bench: set (.*)$", text, re.M))
-    check = re.search(r"^-- bench: check (\S+) (\S+)$", text, re.M)
+    check = re.search(r"^-- bench: check (\S+) (\S+)( json)?$", text, re.M)
     head, changes = text.split("-- bench: changes\n")
     prepare = head.split("-- bench: prepare\n")[1]
     return prepare, changes, settings, check.groups() if check else None
@@ -253,6 +253,17 @@ def received_values(path, form, table, column):
     return values
 
 
+def as_values(lines):
+    """Parsed JSON; what is none stays as it is."""
+    values = []
+    for line in lines:
+        try:
+            values.append(json.loads(line) if isinstance(line, str) else line)
+        except ValueError:
+            values.append(line)
+    return values
+
+
 class Expected:
     """What a column's values must be, by dictionary and manner; from the oracle, and from SQL."""
 
@@ -262,7 +273,7 @@ class Expected:
         self.known = {}
 
     def rows(self, column_sql):
-        table, column = self.stream.check
+        table, column, _form = self.stream.check
         return self.stream.home.sql(f"SELECT {column_sql.format(column + '::text')} FROM {table} ORDER BY id "
                                     f"LIMIT {COMPARED_ROWS}", self.stream.database).split("\n")
 
@@ -296,8 +307,11 @@ def compare_text(stream, plugin, path, expected, context):
     if path.stat().st_size > COMPARED_BYTES and plugin.text == "json1":
         context.report(f"{stream.workload.id} {plugin.id}: too large to parse, text not compared")
         return
-    received = received_values(path, plugin.text, *stream.check)
+    table, column, as_json = stream.check
+    received = received_values(path, plugin.text, table, column)
     for name, wanted in expected.of(plugin):
+        if as_json:     # spaces and the order of keys are the type's own business
+            received, wanted = as_values(received), as_values(wanted)
         if received != wanted:
             differing = sum(a != b for a, b in zip(received, wanted)) + abs(len(received) - len(wanted))
             context.wrong(f"{stream.workload.id} {plugin.id}: {differing} received values differ from {name}")

@@ -139,15 +139,16 @@ def load(home, database, workload, size):
         home.sql(MACHINES, database)
 
 
-def run_workload(workload, engines, home, oracle, context):
+def prepare(workload, engines, home, oracle, context, suffix=""):
+    """(cells, rows) of a workload on one server, whose answers are checked; "suffix" marks its engines."""
     size = workload.sizes[context.tier]
     database = f"bench_{workload.id}"
     load(home, database, workload, size)
     raw = paths.BUILD / "sql.rows"
     raw.write_text(home.sql("SELECT v FROM data ORDER BY id", database) + "\n", encoding="utf8")
     answers = Answers(oracle, workload, raw)
-    result = [rows.single(workload.id, "", "table", "rows", size, "rows"),
-              rows.single(workload.id, "", "table", "hits", answers.count, "rows")]
+    counted = [rows.single(workload.id, "", "table", "rows", size, "rows"),
+               rows.single(workload.id, "", "table", "hits", answers.count, "rows")]
     sessions = []
 
     def session():
@@ -160,25 +161,38 @@ def run_workload(workload, engines, home, oracle, context):
     for engine in read_statements(engines, workload, home, context):
         for operation in check_engine(engine, session, answers, context, workload):
             for workers in WORKERS:
-                cells.append(schedule.Cell(workload.id, engine.id, f"{operation} +{workers}", "wall", measurement(
-                    home, database, engine.by_operation[operation], workers, size)))
+                cells.append(schedule.Cell(workload.id, engine.id + suffix, f"{operation} +{workers}", "wall",
+                                           measurement(home, database, engine.by_operation[operation], workers,
+                                                       size)))
     for open_session in sessions:
         open_session.close()
     answers.driver.close()
+    return cells, counted
+
+
+def run_workload(workload, engines, homes, oracle, context):
+    """Load, check and time on every server of {suffix: server}."""
+    cells = []
+    result = []
+    for suffix, home in homes.items():
+        more_cells, counted = prepare(workload, engines, home, oracle, context, suffix)
+        cells += more_cells
+        result = counted
     if not context.check_only:
         for name in sorted({cell.workload for cell in cells}):
             group = [cell for cell in cells if cell.workload == name]
             schedule.run_rounds(group, context.limits, context.report)
             for cell in group:
                 result += rows.from_cell(cell, UNITS)
-    home.sql(f"DROP DATABASE {database}")
+    for home in homes.values():
+        home.sql(f"DROP DATABASE bench_{workload.id}")
     return result
 
 
-def run(workloads, engines, home, oracle, context):
+def run(workloads, engines, homes, oracle, context):
     for workload in workloads:
         begin = time.monotonic()
-        context.write(run_workload(workload, engines, home, oracle, context))
+        context.write(run_workload(workload, engines, homes, oracle, context))
         context.report(f"{workload.id}: {time.monotonic() - begin:.0f} s")
 
 
@@ -204,20 +218,24 @@ def publish_measurement(home, database, workload):
     return measure
 
 
-def run_publish(workloads, home, context):
-    if not home.has_acdat:
-        context.report("skipped publish: no acdat_decoder")
-        return
-    home.sql("CREATE DATABASE bench_publish TEMPLATE bench_base")
+def run_publish(workloads, homes, context):
+    for home in homes.values():
+        if not home.has_acdat:
+            context.report("skipped publish: no acdat_decoder")
+            return
+        home.sql("CREATE DATABASE bench_publish TEMPLATE bench_base")
     for workload in workloads:
         begin = time.monotonic()
-        cell = schedule.Cell(workload.id, "acdat", "publish", "publish",
-                             publish_measurement(home, "bench_publish", workload))
+        cells = [schedule.Cell(workload.id, "acdat" + suffix, "publish", "publish",
+                               publish_measurement(home, "bench_publish", workload))
+                 for suffix, home in homes.items()]
         try:
-            cell.measure()      # warm-up
+            for cell in cells:
+                cell.measure()      # warm-up
             if not context.check_only:
-                schedule.run_rounds([cell], context.limits, context.report)
-                context.write(rows.from_cell(cell, PUBLISH_UNITS))
+                schedule.run_rounds(cells, context.limits, context.report)
+                for cell in cells:
+                    context.write(rows.from_cell(cell, PUBLISH_UNITS))
         except (RuntimeError, building.Skip) as problem:
             context.report(f"skipped {workload.id}: {problem}")
         context.report(f"{workload.id}: {time.monotonic() - begin:.0f} s")
