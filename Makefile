@@ -49,7 +49,7 @@ endif
 
 # ---- which goals need PGXS ----
 
-DEV_GOALS = help check check-core check-matrix demo lint scratch ci
+DEV_GOALS = help check check-core check-matrix demo lint scratch bench ci
 PG_CONFIG ?= pg_config
 # A path given relative to here must still be found from below.
 ifneq (,$(findstring /,$(PG_CONFIG)))
@@ -152,6 +152,10 @@ check-matrix:
 
 lint:
 	@scripts/lint
+
+# Measure against the peers; BENCH="--help" lists what else it can do.
+bench:
+	@bench/bench $(or $(BENCH),quick)
 
 # A private copy of the PostgreSQL of PG_CONFIG with the extension in it,
 # below tmp_install/; prints the path of its pg_config.

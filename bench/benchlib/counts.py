@@ -1,7 +1,8 @@
 """User-space instructions of one more iteration: the evidence that survives noise.
 
 A program is run twice, doing its operation once and twice; the difference is
-what one iteration costs, without start-up.  perf stat counts where it works,
+what one iteration costs, without start-up.  Decoding is run to the end of the
+stream and to its start instead, so that loading a policy is left out.  perf stat counts where it works,
 else callgrind on a small size (which hides AVX-512 from programs).
 """
 
@@ -44,10 +45,10 @@ def instructions(command, script, use_perf, **options):
     return int(found[1])
 
 
-def difference(command, script_of, use_perf, **options):
-    once = instructions(command, script_of(1), use_perf, **options)
-    twice = instructions(command, script_of(2), use_perf, **options)
-    return twice - once
+def difference(command, less, more, use_perf, **options):
+    """Instructions that the longer script costs beyond the shorter one."""
+    return (instructions(command, more, use_perf, **options)
+            - instructions(command, less, use_perf, **options))
 
 
 # ---- match ----
@@ -69,7 +70,8 @@ def count_match(workloads, engines, run, use_perf):
                         continue
                     # 1e9 seconds: only the limit ends it.
                     count = difference([*commands[engine.id], *map(str, files)],
-                                       lambda n: f"time {operation} 1e9 {n}\nquit\n", use_perf)
+                                       f"time {operation} 1e9 1\nquit\n", f"time {operation} 1e9 2\nquit\n",
+                                       use_perf)
                 except (building.Skip, subprocess.TimeoutExpired) as problem:
                     run.report(f"skipped {engine.id} {operation} at {workload.id}: {problem}")
                     continue
@@ -85,10 +87,10 @@ class Alone:
     home: server.Server
     use_perf: bool
 
-    def count(self, name, settings, statement):
+    def count(self, name, settings, less, more):
         command = [str(self.home.bin / "postgres"), "--single", "-D", str(self.home.work / "data"), name]
-        return difference(command, lambda n: settings.replace(";", "\n") + "\n" + (statement + "\n") * n,
-                          self.use_perf, cwd=self.home.work, env=self.home.environment, **self.home.as_user())
+        settings = settings.replace(";", "\n") + "\n"
+        return difference(command, settings + less + "\n", settings + more + "\n", self.use_perf, cwd=self.home.work, env=self.home.environment, **self.home.as_user())
 
 
 def count_server(by_kind, engines, run, use_perf):
@@ -102,6 +104,7 @@ def count_server(by_kind, engines, run, use_perf):
         plugins = decode.available(engines, home, run)
         for workload in by_kind.get("decode", []):
             stream = decode.Stream(home, workload, workload.sizes[TIER])
+            start = home.sql("SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = 'base'")
             payload = 0
             for plugin in sorted(plugins, key=lambda p: p.id != decode.PAYLOAD_ENGINE):
                 if plugin.pipe:
@@ -112,20 +115,22 @@ def count_server(by_kind, engines, run, use_perf):
                          f"'{plugin.plugin}')", stream.database)
                 if plugin.id == decode.PAYLOAD_ENGINE:
                     payload = decode.measure_receiver(stream, fitted)["bytes"] // stream.changes
+                query = decode.peek_query(stream, fitted, slot, "count(*)")
                 jobs.append((workload.id, plugin.id, "peek", stream.database, stream.settings,
-                             decode.peek_query(stream, fitted, slot, "count(*)")))
+                             query.replace(stream.end, start), query))
             home.sql("SELECT pg_drop_replication_slot('base')")
         for workload in by_kind.get("sql", []):
             name = f"bench_{workload.id}"
             sqlbench.load(home, name, workload, workload.sizes[TIER])
             for engine in sqlbench.read_statements(engines, workload, home, run):
-                jobs += [(workload.id, engine.id, f"{operation} +0", name, "", statement + ";")
+                jobs += [(workload.id, engine.id, f"{operation} +0", name, "", statement + ";",
+                          f"{statement};\n{statement};")
                          for operation, statement in engine.by_operation.items()]
         home.shut_down()
         alone = Alone(home, use_perf)
-        for dataset, engine, operation, name, settings, statement in jobs:
+        for dataset, engine, operation, name, settings, less, more in jobs:
             try:
-                count = alone.count(name, settings, statement)
+                count = alone.count(name, settings, less, more)
                 run.write([rows.single(dataset, engine, operation, "instructions", count, "instructions")])
                 run.report(f"{dataset} {engine} {operation} counted")
             except (building.Skip, subprocess.TimeoutExpired) as problem:
