@@ -121,6 +121,12 @@ struct acd_machine;
 extern acd_status acd_builder_add_machine(acd_builder *builder, const struct acd_machine *machine);
 
 /*
+ * Which terms the automaton holds beside the trees: those that could make
+ * walking slow (the default), or all.
+ */
+extern void acd_builder_full_automaton(acd_builder *builder, bool full);
+
+/*
  * Compile the terms into *artifact, which starts "reserve" bytes into its
  * block (room for the caller's own header).  The same set of terms gives the
  * same bytes whatever order it was added in.  The builder can only be freed
@@ -132,6 +138,31 @@ extern acd_status acd_builder_finish(acd_builder *builder, size_t reserve, acd_a
 /* ---- machines ---- */
 
 /*
+ * How a machine finds where terms may start.  Each tier is a filter in front
+ * of a table of prefixes, for terms of similar length; private to core.
+ */
+typedef struct acd_tier
+{
+	const unsigned char *filter;	/* words of 64 bits */
+	const unsigned char *starts;	/* words of 64 bits, or NULL */
+	const unsigned char *table;		/* slots of 8 bytes */
+	const unsigned char *classes;	/* four tables of 16 bytes */
+	uint64_t	multiplier;
+	uint64_t	gram_mask;		/* the window's bytes in a little-endian word */
+	uint32_t	min_len;		/* bytes of its shortest term */
+	uint32_t	max_len;
+	uint32_t	window;			/* bytes the filter looks at */
+	uint32_t	step;			/* bytes between two looks; 0: at each start */
+	uint32_t	prefix;			/* bytes the table is about */
+	uint32_t	filter_shift;	/* 64 - log2 of the number of words */
+	uint32_t	starts_shift;
+	uint32_t	table_shift;
+	uint32_t	table_mask;
+} acd_tier;
+
+#define ACD_MAX_TIERS	3
+
+/*
  * An open artifact.  The struct belongs to the caller, may be copied, and
  * holds pointers into the artifact's bytes, which must outlive it.  Fields
  * are private to core.
@@ -140,34 +171,38 @@ typedef struct acd_machine
 {
 	const unsigned char *bytes;
 	size_t		size;
-	const unsigned char *states;
-	const unsigned char *depths;
+	const unsigned char *nodes; /* trees of terms */
 	const unsigned char *terms;
 	const unsigned char *replacements;
-	const unsigned char *long_states;	/* reversed long terms, or NULL */
-	const unsigned char *long_depths;
-	const unsigned char *long_terms;
+	const unsigned char *states;	/* automaton of reversed terms, or NULL */
+	const unsigned char *depths;
+	const unsigned char *ends;	/* its terms */
 	uint64_t	replacements_size;
-	uint32_t	nstates;
+	uint64_t	nodes_size;
+	uint32_t	nnodes;
 	uint32_t	nslots;
 	uint32_t	nterms;
-	uint32_t	nlong_slots;
-	uint32_t	nlong_terms;
+	uint32_t	nends;
+	uint32_t	ends_max_len;	/* bytes of the longest of the automaton's terms */
 	uint32_t	min_len;
 	uint32_t	max_len;
+	uint32_t	ntiers;
+	uint32_t	simd;			/* acd_simd this processor has */
+	acd_tier	tiers[ACD_MAX_TIERS];
 } acd_machine;
 
 /* Facts about a machine. */
 typedef struct acd_machine_info
 {
 	uint32_t	terms;
-	uint32_t	states;
+	uint32_t	states;			/* nodes of the trees */
 	uint64_t	bytes;
 	uint32_t	min_len;		/* bytes of the shortest pattern */
 	uint32_t	max_len;		/* bytes of the longest pattern */
 	uint16_t	version;		/* format version of the artifact */
 	const unsigned char *digest;	/* ACD_DIGEST_LEN bytes, in the artifact */
-	const char *engine;			/* static name of the engine that will scan */
+	const char *engine;			/* what scans it, static text */
+	const char *reason;			/* why that was chosen, static text */
 } acd_machine_info;
 
 /* A term of a machine; pointers are into the artifact. */
@@ -218,6 +253,32 @@ extern bool acd_kind_from_name(const char *name, acd_kind *kind);
 extern const char *acd_kind_name(acd_kind kind);
 
 /*
+ * Ways to get the same matches, for tests and measurements.  Left alone, a
+ * scan filters and walks trees, and turns to the automaton where the text
+ * makes that slow and the machine has one.
+ */
+typedef enum acd_engine
+{
+	ACD_ENGINE_AUTO,
+	ACD_ENGINE_TREES,			/* never the automaton: not linear on hostile text */
+	ACD_ENGINE_AUTOMATON		/* always, for the terms it holds */
+} acd_engine;
+
+typedef enum acd_simd
+{
+	ACD_SIMD_AUTO,				/* the best the processor has */
+	ACD_SIMD_NONE,
+	ACD_SIMD_SSSE3,
+	ACD_SIMD_AVX2,
+	ACD_SIMD_AVX512,			/* F, BW, DQ, VBMI */
+	ACD_SIMD_NEON
+} acd_simd;
+
+/* Can this build and processor run these instructions? */
+extern bool acd_simd_supported(acd_simd simd);
+extern const char *acd_simd_name(acd_simd simd);
+
+/*
  * What to scan with.  Zero-initialise and set the machines and the kind; the
  * rest may stay zero.
  */
@@ -234,15 +295,18 @@ typedef struct acd_scan
 	const uint8_t *boundaries;
 
 	/*
-	 * Scratch: for the leftmost kinds where terms are long, for cover where
-	 * many spans wait for a long term; used only once something has matched.
-	 * NULL: acd_libc_allocator.
+	 * Scratch: where the automaton is needed, and where many overlapping
+	 * matches wait for their turn.  NULL: acd_libc_allocator.
 	 */
 	const acd_allocator *allocator;
 
 	/* Called at least every ACD_POLL_BYTES bytes; nonzero stops the scan. */
 	int			(*poll) (void *arg);
 	void	   *poll_arg;
+
+	/* 0, or what to force; ACD_ERR_ARGUMENT if the processor cannot. */
+	acd_engine	engine;
+	acd_simd	simd;
 } acd_scan;
 
 /*

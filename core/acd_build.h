@@ -43,6 +43,7 @@ struct acd_builder
 	acd_duplicate_fn on_duplicate;
 	void	   *duplicate_arg;
 	bool		finished;
+	bool		full_automaton;
 
 	acd_chunk  *chunks;
 	acd_entry  *entries;
@@ -55,5 +56,52 @@ struct acd_builder
 	uint32_t   *buckets;		/* open addressing, index + 1 or 0 */
 	size_t		nbuckets;		/* a power of two */
 };
+
+/* A tier while it is built (tiers.c). */
+typedef struct acd_tier_plan
+{
+	acd_tier	tier;			/* pointers are not set */
+	uint32_t	first;			/* its terms in the order of tiers */
+	uint32_t	nterms;
+	uint32_t	first_group;
+	uint32_t	ngroups;
+	uint32_t	filter_bits;
+	uint32_t	starts_bits;
+	uint32_t	table_bits;
+	unsigned char classes[64];
+} acd_tier_plan;
+
+/* A tree while it is built. */
+typedef struct acd_group
+{
+	uint32_t	key;			/* its first term */
+	uint32_t	ref;			/* as in the table */
+} acd_group;
+
+typedef struct acd_tier_set
+{
+	acd_tier_plan plans[ACD_MAX_TIERS];
+	uint32_t	ntiers;
+	uint32_t   *order;			/* terms by tier, then in order */
+	acd_group  *groups;
+	uint32_t	ngroups;
+	acd_forest	forest;
+} acd_tier_set;
+
+/*
+ * Divide sorted distinct keys into tiers and build their trees.  To be freed
+ * on an error as well.
+ */
+extern acd_status acd_tiers_build(acd_tier_set *set, const acd_allocator *allocator,
+								  const acd_key *keys, uint32_t nkeys);
+extern void acd_tiers_free(acd_tier_set *set, const acd_allocator *allocator);
+
+/* Bytes of the filters and of the tables of all tiers. */
+extern size_t acd_tiers_filter_bytes(const acd_tier_set *set);
+extern size_t acd_tiers_table_bytes(const acd_tier_set *set);
+
+/* Fill the zeroed sections of tiers, filters and tables. */
+extern acd_status acd_tiers_write(acd_tier_set *set, const acd_key *keys, unsigned char *tiers,
+								  unsigned char *filters, unsigned char *tables);
 
 #endif							/* ACD_BUILD_H */

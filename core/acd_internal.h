@@ -28,11 +28,11 @@
 #define ACD_AT_CHECKSUM			24	/* u64, of everything that follows */
 #define ACD_AT_DIGEST			32	/* 32 bytes, of everything that follows */
 #define ACD_AT_TERMS			64	/* u32 */
-#define ACD_AT_STATES			68	/* u32 */
+#define ACD_AT_NODES			68	/* u32 */
 #define ACD_AT_MIN_LEN			72	/* u32 */
 #define ACD_AT_MAX_LEN			76	/* u32 */
 #define ACD_AT_SECTIONS			80	/* u32 */
-#define ACD_AT_RESERVED			84	/* u32, 0 */
+#define ACD_AT_TIERS			84	/* u32 */
 #define ACD_HEADER_SIZE			88	/* the section table follows */
 
 #define ACD_MAGIC_LEN			8
@@ -46,47 +46,83 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 #define ACD_ENTRY_OPTIONAL		1u	/* flag: readers may skip an unknown type */
 #define ACD_MAX_SECTIONS		32
 
-#define ACD_SECTION_STATES		1
-#define ACD_SECTION_DEPTHS		2
-#define ACD_SECTION_TERMS		3
-#define ACD_SECTION_REPLACEMENTS 4
-#define ACD_SECTION_LONG_STATES	5
-#define ACD_SECTION_LONG_DEPTHS	6
-#define ACD_SECTION_LONG_TERMS	7
-#define ACD_SECTION_LAST		7
+#define ACD_SECTION_TERMS		1
+#define ACD_SECTION_REPLACEMENTS 2
+#define ACD_SECTION_TIERS		3
+#define ACD_SECTION_FILTERS		4
+#define ACD_SECTION_TABLES		5
+#define ACD_SECTION_NODES		6
+#define ACD_SECTION_STATES		7	/* the last three are there together or not */
+#define ACD_SECTION_DEPTHS		8
+#define ACD_SECTION_ENDS		9
+#define ACD_SECTION_LAST		9
+
+/* A tier: how terms of similar length are looked for. */
+#define ACD_TIER_SIZE			128
+#define ACD_TIER_GROUPS			0	/* u32, trees */
+#define ACD_TIER_MIN_LEN		4	/* u32 */
+#define ACD_TIER_MAX_LEN		8	/* u32 */
+#define ACD_TIER_WINDOW			12	/* u32, 1 to 8 */
+#define ACD_TIER_STEP			16	/* u32, 0 or 1 to 8 */
+#define ACD_TIER_PREFIX			20	/* u32, 1 to 16 */
+#define ACD_TIER_FILTER_BITS	24	/* u32, log2 of words */
+#define ACD_TIER_STARTS_BITS	28	/* u32, log2 of words; 0 if step is 0 */
+#define ACD_TIER_TABLE_BITS		32	/* u32, log2 of slots */
+#define ACD_TIER_RESERVED		36	/* u32, 0 */
+#define ACD_TIER_MULTIPLIER		40	/* u64, odd */
+#define ACD_TIER_PADDING		48	/* 16 bytes, 0 */
+#define ACD_TIER_CLASSES		64	/* 4 * 16 bytes */
+
+#define ACD_MAX_FILTER_BITS		20
+#define ACD_MAX_TABLE_BITS		22
+#define ACD_MAX_STEP			8
+#define ACD_MAX_WINDOW			8
+#define ACD_MAX_PREFIX			16
+
+/* A slot of a tier's table. */
+#define ACD_PREFIX_TAG			0	/* u32, low half of the hash */
+#define ACD_PREFIX_REF			4	/* u32, offset of a root, or 0; + ACD_REF_DEEP */
+#define ACD_REF_DEEP			1u	/* its terms are in the automaton as well */
+#define ACD_REF_MASK			(~UINT32_C(3))
+#define ACD_PREFIX_SLOT_SIZE	8
+
+/* A node of a tree; path, labels and children follow, each padded to 4. */
+#define ACD_NODE_SIZE			16
+#define ACD_NODE_TERM			0	/* u32, term + 1, or 0 */
+#define ACD_NODE_UP				4	/* u32, bytes back to the parent, 0 in a root */
+#define ACD_NODE_DEPTH			8	/* u16, bytes from the term's start to the path's end */
+#define ACD_NODE_PATH			10	/* u16, bytes of the path */
+#define ACD_NODE_CHILDREN		12	/* u16, 0 to 256 */
+#define ACD_NODE_LABEL			14	/* u16, byte from the parent; in a root tier + flag */
+#define ACD_NODE_ROOT_DEEP		0x100
+#define ACD_NODES_FRONT			8	/* zeros, so that no root is at 0 */
+#define ACD_NODES_BACK			64	/* zeros, so that vectors may be loaded */
 
 /* A slot of a double array: the state s has child c at t iff check(t) == s. */
 #define ACD_SLOT_SIZE			16
 #define ACD_SLOT_BASE			0	/* t = base ^ c */
 #define ACD_SLOT_CHECK			4	/* parent, or ACD_NO_SLOT */
 #define ACD_SLOT_FAIL			8
-#define ACD_SLOT_OUT			12	/* term + 1, or 0 */
+#define ACD_SLOT_OUT			12	/* key + 1, or 0 */
 #define ACD_BLOCK				256 /* slots a base addresses */
 #define ACD_NO_SLOT				UINT32_C(0xFFFFFFFF)
 #define ACD_ROOT				0
 #define ACD_MAX_SLOTS			UINT32_C(0xFFFFFF00)
 
-#define ACD_TERM_SIZE			40
+#define ACD_TERM_SIZE			32
 #define ACD_TERM_ID				0	/* i64 */
 #define ACD_TERM_OFFSET			8	/* u64, of the replacement */
 #define ACD_TERM_BYTES			16	/* u32, of the replacement */
 #define ACD_TERM_PRIORITY		20	/* i32 */
 #define ACD_TERM_LEN			24	/* u32, of the pattern */
-#define ACD_TERM_STATE			28	/* u32, slot the pattern ends in */
-#define ACD_TERM_NEXT			32	/* u32, next shorter suffix term + 1, or 0 */
-#define ACD_TERM_BEST			36	/* u32, best of the chain */
+#define ACD_TERM_NODE			28	/* u32, node the pattern ends in */
 
-#define ACD_LONG_SIZE			16
-#define ACD_LONG_TERM_INDEX		0	/* u32 */
-#define ACD_LONG_NEXT			4	/* u32, next shorter prefix + 1, or 0 */
-#define ACD_LONG_BEST			8	/* u32, best of the chain */
-#define ACD_LONG_RESERVED		12	/* u32, 0 */
-
-/*
- * Terms over this many bytes are long: the leftmost kinds look for them with
- * the automaton of the reversed terms instead of walking forward again.
- */
-#define ACD_LONG_TERM			32
+/* A term of the automaton of reversed terms. */
+#define ACD_END_SIZE			16
+#define ACD_END_TERM			0	/* u32 */
+#define ACD_END_NEXT			4	/* u32, next shorter prefix + 1, or 0 */
+#define ACD_END_FIRST			8	/* u32, best of the chain by priority, then id */
+#define ACD_END_COVER			12	/* u32, best of the chain by priority, then length */
 
 /* ---- byte order ---- */
 
@@ -225,18 +261,6 @@ acd_term_len(const acd_machine *machine, uint32_t term)
 	return acd_le32(acd_term_record(machine, term) + ACD_TERM_LEN);
 }
 
-static inline uint32_t
-acd_term_next(const acd_machine *machine, uint32_t term)
-{
-	return acd_le32(acd_term_record(machine, term) + ACD_TERM_NEXT);
-}
-
-static inline uint32_t
-acd_term_best(const acd_machine *machine, uint32_t term)
-{
-	return acd_le32(acd_term_record(machine, term) + ACD_TERM_BEST);
-}
-
 static inline int32_t
 acd_term_priority(const acd_machine *machine, uint32_t term)
 {
@@ -250,9 +274,16 @@ acd_term_id(const acd_machine *machine, uint32_t term)
 }
 
 static inline const unsigned char *
-acd_long_record(const acd_machine *machine, uint32_t index)
+acd_end_record(const acd_machine *machine, uint32_t end)
 {
-	return machine->long_terms + (size_t) index * ACD_LONG_SIZE;
+	return machine->ends + (size_t) end * ACD_END_SIZE;
+}
+
+/* Term of a record of the automaton of reversed terms. */
+static inline uint32_t
+acd_end_term(const acd_machine *machine, uint32_t end)
+{
+	return acd_le32(acd_end_record(machine, end) + ACD_END_TERM);
 }
 
 /* Does a bit of a boundary bitmap allow a match to start or end at i? */
@@ -334,67 +365,180 @@ extern void acd_trie_link(const acd_trie *trie, unsigned char *states, unsigned 
 
 /* ---- the order of terms (term.c) ---- */
 
-/* A match while it competes with others. */
+/*
+ * A match while it competes with others.  Id and priority are looked up only
+ * where there is competition.
+ */
 typedef struct acd_candidate
 {
 	size_t		start;
 	size_t		end;
-	int64_t		id;
-	int32_t		priority;
 	uint32_t	machine;
 	uint32_t	term;
+	int64_t		id;
+	int32_t		priority;
+	bool		known;			/* id and priority are set */
 } acd_candidate;
 
-extern void acd_candidate_set(acd_candidate *c, const acd_scan *scan, uint32_t machine,
-							  uint32_t term, size_t start, size_t end);
+/* Set id and priority. */
+extern void acd_candidate_know(acd_candidate *c, const acd_scan *scan);
 
-/* Does a win over b in a cover span; for the same start the longest; the first? */
+/*
+ * Does a win over b in a cover span; for the same start the longest; the
+ * first?  Both must be known.
+ */
 extern bool acd_beats_in_span(const acd_candidate *a, const acd_candidate *b);
 extern bool acd_beats_by_length(const acd_candidate *a, const acd_candidate *b);
 extern bool acd_beats_by_priority(const acd_candidate *a, const acd_candidate *b);
 
-/* ---- scanning (cursor.c, scan_*.c) ---- */
+/* ---- the automaton of a machine's terms, for seams (plain.c) ---- */
 
-/*
- * A scan's position.  This is the seam behind which engines differ: callers
- * only ask for the next end of a match and read the states there.
- */
-typedef struct acd_cursor
+/* Outputs are term + 1. */
+typedef struct acd_plain
 {
-	const acd_scan *scan;
-	const unsigned char *text;
-	size_t		len;
-	size_t		pos;			/* bytes read */
-	size_t		work;			/* steps since the last poll */
-	uint32_t	states[ACD_MAX_MACHINES];
-} acd_cursor;
+	unsigned char *states;
+	unsigned char *depths;
+	uint32_t   *state_of;		/* for each term the slot it ends in */
+	uint32_t   *next;			/* for each term its next shorter suffix + 1, or 0 */
+	uint32_t	nslots;
+	unsigned char *patterns;
+} acd_plain;
 
-extern acd_status acd_cursor_init(acd_cursor *cursor, const acd_scan *scan,
-								  const void *text, size_t len);
+extern acd_status acd_plain_build(acd_plain *plain, const acd_machine *machine,
+								  const acd_allocator *allocator);
+extern void acd_plain_free(acd_plain *plain, const acd_allocator *allocator);
 
-/* Restart all machines at "pos". */
-extern void acd_cursor_restart(acd_cursor *cursor, size_t pos);
-
-/*
- * Read on to the next position, a boundary, where a term of some machine
- * ends; *hit is false at the end of the text.
- */
-extern acd_status acd_cursor_next(acd_cursor *cursor, bool *hit);
-
-/* Account for steps that reading did not; polls when enough have gathered. */
-extern acd_status acd_cursor_work(acd_cursor *cursor, size_t steps);
+/* ---- hashes of tiers ---- */
 
 /*
- * The first of the chain of suffix terms from "out" (a term + 1, or 0) that
- * starts at a boundary, as term + 1, or 0.
+ * Hash of a window of bytes, given a little-endian word that begins with it.
+ * Filters use its high half: the low bits of a product of short windows are
+ * poor.
  */
-extern uint32_t acd_cursor_valid(acd_cursor *cursor, uint32_t machine, uint32_t out);
+static inline uint64_t
+acd_gram_hash(const acd_tier *tier, uint64_t word)
+{
+	return (word & tier->gram_mask) * tier->multiplier;
+}
 
-/* The longest match ending here; false if none starts at a boundary. */
-extern bool acd_cursor_longest(acd_cursor *cursor, acd_candidate *longest);
+/*
+ * Hash of a term's prefix, given where it stands.  Without steps the prefix
+ * is the window; with steps it has at least 8 bytes.
+ */
+static inline uint64_t
+acd_prefix_hash(const acd_tier *tier, const unsigned char *p)
+{
+	uint64_t	hash = acd_gram_hash(tier, acd_le64(p));
 
-extern acd_status acd_scan_overlapping(acd_cursor *cursor, acd_match_fn fn, void *arg);
-extern acd_status acd_scan_cover(acd_cursor *cursor, acd_match_fn fn, void *arg);
-extern acd_status acd_scan_leftmost(acd_cursor *cursor, acd_match_fn fn, void *arg);
+	if (tier->step != 0)
+	{
+		hash = acd_le64(p) * tier->multiplier;
+		if (tier->prefix > 8)
+			hash = (((hash << 29) | (hash >> 35)) ^ acd_le64(p + tier->prefix - 8)) * tier->multiplier;
+	}
+	return hash;
+}
+
+/* What a table's slot keeps of a hash. */
+static inline uint32_t
+acd_hash_tag(uint64_t hash)
+{
+	return (uint32_t) (hash ^ (hash >> 32));
+}
+
+/* The two bits of a hash within a word of a filter. */
+static inline uint64_t
+acd_hash_bits(uint64_t hash)
+{
+	return (UINT64_C(1) << ((hash >> 38) & 63)) | (UINT64_C(1) << ((hash >> 32) & 63));
+}
+
+/* Are the bits of a hash set in a filter? */
+static inline bool
+acd_filter_has(const unsigned char *filter, uint32_t shift, uint64_t hash)
+{
+	uint64_t	word = acd_le64(filter + (hash >> shift) * 8);
+
+	return ((word >> ((hash >> 38) & 63)) & (word >> ((hash >> 32) & 63)) & 1) != 0;
+}
+
+/* Root, with ACD_REF_DEEP, of the tree for a prefix's hash, or 0. */
+static inline uint32_t
+acd_tier_lookup(const acd_tier *tier, uint64_t hash)
+{
+	uint32_t	tag = acd_hash_tag(hash);
+
+	for (uint64_t i = hash >> tier->table_shift;; i++)
+	{
+		const unsigned char *slot = tier->table + (i & tier->table_mask) * ACD_PREFIX_SLOT_SIZE;
+		uint32_t	ref = acd_le32(slot + ACD_PREFIX_REF);
+
+		if (ref == 0 || acd_le32(slot + ACD_PREFIX_TAG) == tag)
+			return ref;
+	}
+}
+
+/* May byte c stand in the class whose two tables of 16 bytes are given? */
+static inline bool
+acd_class_has(const unsigned char *tables, unsigned char c)
+{
+	return (tables[c & 15] & tables[16 + (c >> 4)]) != 0;
+}
+
+/* ---- trees (tree.c) ---- */
+
+/*
+ * A walk passes at most one node and 32 bytes of paths for each unit of cost.
+ * Trees that can cost more are deep: their terms are in the automaton too.
+ */
+#define ACD_DEEP_COST	12
+
+/* Trees while they are built. */
+typedef struct acd_forest
+{
+	const acd_allocator *allocator;
+	unsigned char *bytes;
+	size_t		size;
+	size_t		capacity;
+	uint32_t	nnodes;
+	uint32_t   *node_of;		/* for each term the node it ends in */
+	void	   *queue;			/* nodes to be written, of one tree */
+	size_t		queue_capacity;
+} acd_forest;
+
+extern acd_status acd_forest_init(acd_forest *forest, const acd_allocator *allocator, uint32_t nterms);
+extern void acd_forest_free(acd_forest *forest);
+
+/*
+ * Append the tree of keys[order[lo]] .. keys[order[hi - 1]], sorted, whose
+ * index in keys is their term.  *root is its offset, *deep tells whether
+ * walking it can be slow.
+ */
+extern acd_status acd_forest_add(acd_forest *forest, const acd_key *keys, const uint32_t *order,
+								 uint32_t lo, uint32_t hi, uint32_t tier, uint32_t *root, bool *deep);
+
+/* Append the padding behind the last tree. */
+extern acd_status acd_forest_finish(acd_forest *forest);
+
+/* Bytes of a node with its path, labels and children. */
+static inline size_t
+acd_node_bytes(uint32_t path, uint32_t children)
+{
+	return ACD_NODE_SIZE + ((path + 3) & ~3u) + ((children + 3) & ~3u) + 4 * (size_t) children;
+}
+
+
+/* ---- opening (open_trees.c) ---- */
+
+/* Take and check the tiers' records, filters and tables. */
+extern bool acd_open_tiers(acd_machine *machine, const unsigned char *tiers,
+						   const unsigned char *filters, uint64_t filters_size,
+						   const unsigned char *tables, uint64_t tables_size);
+
+/*
+ * Check the trees, that each term has one node, and that each tree is found
+ * through its tier's filters.
+ */
+extern bool acd_open_trees(const acd_machine *machine);
 
 #endif							/* ACD_INTERNAL_H */

@@ -3,8 +3,7 @@
  *		Compiling a builder's terms into an artifact.
  *
  * Everything in an artifact follows from its sorted terms, never from the
- * order they were added in.  The states grow in the artifact's own block,
- * behind room for the header, so that the largest part is never copied.
+ * order they were added in.
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
@@ -25,15 +24,16 @@ typedef struct compiler
 	uint32_t	min_len;
 	uint32_t	max_len;
 
-	acd_key    *long_keys;		/* sorted reversed long terms; index is their key */
-	unsigned char *long_bytes;
-	uint32_t	nlong;
+	acd_tier_set tiers;
 
+	acd_key    *ends;			/* sorted reversed terms of the automaton; index is their key */
+	unsigned char *ends_bytes;
+	uint32_t	nends;
 	acd_trie	trie;
-	acd_trie	long_trie;
 	uint64_t	replacements_size;
 
-	unsigned char *bytes;		/* the artifact */
+	unsigned char *block;
+	unsigned char *bytes;		/* the artifact in the block */
 	size_t		size;
 	size_t		offset[ACD_SECTION_LAST + 1];
 	size_t		section_size[ACD_SECTION_LAST + 1];
@@ -125,14 +125,55 @@ sort_terms(compiler *c)
 
 		c->min_len = len < c->min_len ? len : c->min_len;
 		c->max_len = len > c->max_len ? len : c->max_len;
-		c->nlong += len > ACD_LONG_TERM;
 	}
 	return ACD_OK;
 }
 
-/* Build and place the trie of the reversed long terms. */
+/*
+ * Decide which terms the automaton holds: those of deep trees, and all if
+ * these are many.  Leaves the mark of each key in "marks".
+ */
+static void
+choose_ends(compiler *c, unsigned char *marks)
+{
+	acd_tier_set *set = &c->tiers;
+
+	memset(marks, 0, c->nkeys);
+	for (int pass = 0; pass < 2; pass++)
+	{
+		bool		all = pass == 1;
+
+		if (all && !c->builder->full_automaton && c->nends < c->nkeys - c->nkeys / 2)
+			return;
+		c->nends = 0;
+		for (uint32_t t = 0; t < set->ntiers; t++)
+		{
+			const acd_tier_plan *plan = &set->plans[t];
+			uint32_t	g = plan->first_group;
+			uint32_t	deep = 0;
+
+			for (uint32_t i = plan->first; i < plan->first + plan->nterms; i++)
+			{
+				if (g < plan->first_group + plan->ngroups && set->order[i] == set->groups[g].key)
+				{
+					unsigned char *root = set->forest.bytes + (set->groups[g].ref & ACD_REF_MASK);
+
+					if (all)
+						acd_put16(root + ACD_NODE_LABEL, (uint16_t) (t | ACD_NODE_ROOT_DEEP));
+					if (all)
+						set->groups[g].ref |= ACD_REF_DEEP;
+					deep = set->groups[g++].ref & ACD_REF_DEEP;
+				}
+				marks[set->order[i]] = deep != 0;
+				c->nends += deep != 0;
+			}
+		}
+	}
+}
+
+/* Reverse the marked keys and build their trie. */
 static acd_status
-build_long(compiler *c)
+build_automaton(compiler *c, const unsigned char *marks)
 {
 	size_t		total = 0;
 	unsigned char *p;
@@ -140,32 +181,52 @@ build_long(compiler *c)
 	acd_status	status;
 
 	for (uint32_t k = 0; k < c->nkeys; k++)
-		if (c->keys[k].len > ACD_LONG_TERM && !acd_add_size(total, c->keys[k].len, &total))
+		if (marks[k] && !acd_add_size(total, c->keys[k].len, &total))
 			return ACD_ERR_TOO_LARGE;
-	c->long_keys = acd_alloc_array(c->allocator, c->nlong, sizeof(acd_key));
-	c->long_bytes = acd_alloc_array(c->allocator, total, 1);
-	if (c->long_keys == NULL || c->long_bytes == NULL)
+	c->ends = acd_alloc_array(c->allocator, c->nends, sizeof(acd_key));
+	c->ends_bytes = acd_alloc_array(c->allocator, total, 1);
+	if (c->ends == NULL || c->ends_bytes == NULL)
 		return ACD_ERR_NOMEM;
 
-	p = c->long_bytes;
+	p = c->ends_bytes;
 	for (uint32_t k = 0; k < c->nkeys; k++)
 	{
 		uint32_t	len = c->keys[k].len;
 
-		if (len <= ACD_LONG_TERM)
+		if (!marks[k])
 			continue;
-		c->long_keys[n].bytes = p;
-		c->long_keys[n].len = len;
-		c->long_keys[n].index = k;
+		c->ends[n].bytes = p;
+		c->ends[n].len = len;
+		c->ends[n].index = k;
 		n++;
 		for (uint32_t i = 0; i < len; i++)
 			*p++ = c->keys[k].bytes[len - 1 - i];
 	}
-	status = acd_sort_keys(c->allocator, c->long_keys, c->nlong);
+	status = acd_sort_keys(c->allocator, c->ends, c->nends);
 	if (status == ACD_OK)
-		status = acd_trie_build(&c->long_trie, c->allocator, c->long_keys, c->nlong);
+		status = acd_trie_build(&c->trie, c->allocator, c->ends, c->nends);
 	if (status == ACD_OK)
-		status = acd_trie_place(&c->long_trie, c->allocator, 0);
+		status = acd_trie_place(&c->trie, c->allocator, 0);
+	return status;
+}
+
+/* Build tiers, trees and, where it is needed, the automaton. */
+static acd_status
+build_engines(compiler *c)
+{
+	unsigned char *marks;
+	acd_status	status;
+
+	status = acd_tiers_build(&c->tiers, c->allocator, c->keys, c->nkeys);
+	if (status != ACD_OK)
+		return status;
+	marks = acd_alloc_array(c->allocator, c->nkeys, 1);
+	if (marks == NULL)
+		return ACD_ERR_NOMEM;
+	choose_ends(c, marks);
+	if (c->nends > 0)
+		status = build_automaton(c, marks);
+	acd_release(c->allocator, marks);
 	return status;
 }
 
@@ -206,102 +267,104 @@ add_section(compiler *c, int type, size_t count, size_t size)
 	return acd_add_size(c->size, bytes, &c->size);
 }
 
-/* Decide where everything goes and bring the block to its final size. */
+/* Decide where everything goes and allocate the block. */
 static acd_status
 lay_out(compiler *c)
 {
-	size_t		used = c->trie.front + (size_t) c->trie.nslots * ACD_SLOT_SIZE;
 	size_t		block_size;
-	unsigned char *block;
 	bool		ok;
 
+	c->nsections = c->nends > 0 ? ACD_SECTION_ENDS : ACD_SECTION_NODES;
 	c->size = ACD_HEADER_SIZE + (size_t) c->nsections * ACD_ENTRY_SIZE;
-	ok = add_section(c, ACD_SECTION_STATES, c->trie.nslots, ACD_SLOT_SIZE) &&
-		add_section(c, ACD_SECTION_DEPTHS, c->trie.nslots, 2) &&
-		add_section(c, ACD_SECTION_TERMS, c->nkeys, ACD_TERM_SIZE) &&
-		add_section(c, ACD_SECTION_REPLACEMENTS, (size_t) c->replacements_size, 1);
-	if (ok && c->nlong > 0)
-		ok = add_section(c, ACD_SECTION_LONG_STATES, c->long_trie.nslots, ACD_SLOT_SIZE) &&
-			add_section(c, ACD_SECTION_LONG_DEPTHS, c->long_trie.nslots, 2) &&
-			add_section(c, ACD_SECTION_LONG_TERMS, c->nlong, ACD_LONG_SIZE);
+	ok = add_section(c, ACD_SECTION_TERMS, c->nkeys, ACD_TERM_SIZE) &&
+		add_section(c, ACD_SECTION_REPLACEMENTS, (size_t) c->replacements_size, 1) &&
+		add_section(c, ACD_SECTION_TIERS, c->tiers.ntiers, ACD_TIER_SIZE) &&
+		add_section(c, ACD_SECTION_FILTERS, acd_tiers_filter_bytes(&c->tiers), 1) &&
+		add_section(c, ACD_SECTION_TABLES, acd_tiers_table_bytes(&c->tiers), 1) &&
+		add_section(c, ACD_SECTION_NODES, c->tiers.forest.size, 1);
+	if (ok && c->nends > 0)
+		ok = add_section(c, ACD_SECTION_STATES, c->trie.nslots, ACD_SLOT_SIZE) &&
+			add_section(c, ACD_SECTION_DEPTHS, c->trie.nslots, 2) &&
+			add_section(c, ACD_SECTION_ENDS, c->nends, ACD_END_SIZE);
 	if (!ok || !acd_add_size(c->size, 7, &c->size))
 		return ACD_ERR_TOO_LARGE;
 	c->size &= ~(size_t) 7;
 	if (!acd_add_size(c->size, c->reserve, &block_size))
 		return ACD_ERR_TOO_LARGE;
 
-	block = c->allocator->resize(c->allocator->ctx, c->trie.block, c->trie.block_size, block_size);
-	if (block == NULL)
+	c->block = acd_alloc_array(c->allocator, block_size, 1);
+	if (c->block == NULL)
 		return ACD_ERR_NOMEM;
-	c->trie.block = block;
-	c->trie.block_size = block_size;
-	c->bytes = block + c->reserve;
-	memset(c->bytes, 0, c->offset[ACD_SECTION_STATES]);
-	memset(block + used, 0, block_size - used);
+	memset(c->block, 0, block_size);
+	c->bytes = c->block + c->reserve;
 	return ACD_OK;
 }
 
-/* Write a term's record when the forward trie reaches it. */
+/* Write the terms' records. */
 static void
-write_term(void *arg, uint32_t key, uint32_t slot, uint32_t next)
+write_terms(compiler *c)
 {
-	compiler   *c = arg;
-	const acd_entry *entry = &c->builder->entries[c->keys[key].index];
-	const acd_replacement *r = &c->builder->replacements[entry->replacement];
-	unsigned char *terms = c->bytes + c->offset[ACD_SECTION_TERMS];
-	unsigned char *record = terms + (size_t) key * ACD_TERM_SIZE;
-	uint32_t	best = key;
-
-	/* Shorter suffixes are written already.  Longer wins among equals. */
-	if (next != 0)
+	for (uint32_t k = 0; k < c->nkeys; k++)
 	{
-		uint32_t	other = acd_le32(terms + (size_t) (next - 1) * ACD_TERM_SIZE + ACD_TERM_BEST);
+		const acd_entry *entry = &c->builder->entries[c->keys[k].index];
+		const acd_replacement *r = &c->builder->replacements[entry->replacement];
+		unsigned char *record = c->bytes + c->offset[ACD_SECTION_TERMS] + (size_t) k * ACD_TERM_SIZE;
 
-		if (c->builder->entries[c->keys[other].index].priority > entry->priority)
-			best = other;
+		acd_put64(record + ACD_TERM_ID, (uint64_t) entry->id);
+		acd_put64(record + ACD_TERM_OFFSET, r->offset);
+		acd_put32(record + ACD_TERM_BYTES, (uint32_t) r->len);
+		acd_put32(record + ACD_TERM_PRIORITY, (uint32_t) entry->priority);
+		acd_put32(record + ACD_TERM_LEN, entry->len);
+		acd_put32(record + ACD_TERM_NODE, c->tiers.forest.node_of[k]);
 	}
-	acd_put64(record + ACD_TERM_ID, (uint64_t) entry->id);
-	acd_put64(record + ACD_TERM_OFFSET, r->offset);
-	acd_put32(record + ACD_TERM_BYTES, (uint32_t) r->len);
-	acd_put32(record + ACD_TERM_PRIORITY, (uint32_t) entry->priority);
-	acd_put32(record + ACD_TERM_LEN, entry->len);
-	acd_put32(record + ACD_TERM_STATE, slot);
-	acd_put32(record + ACD_TERM_NEXT, next);
-	acd_put32(record + ACD_TERM_BEST, best);
 }
 
-/* Write a long term's record when the reversed trie reaches it. */
+/* Entry of a term of the automaton. */
+static const acd_entry *
+end_entry(const compiler *c, uint32_t end)
+{
+	return &c->builder->entries[c->keys[c->ends[end].index].index];
+}
+
+/* Write a record of the automaton's terms when the trie reaches it. */
 static void
-write_long(void *arg, uint32_t key, uint32_t slot, uint32_t next)
+write_end(void *arg, uint32_t key, uint32_t slot, uint32_t next)
 {
 	compiler   *c = arg;
-	unsigned char *records = c->bytes + c->offset[ACD_SECTION_LONG_TERMS];
-	unsigned char *record = records + (size_t) key * ACD_LONG_SIZE;
-	uint32_t	term = c->long_keys[key].index;
-	uint32_t	best = key;
+	unsigned char *records = c->bytes + c->offset[ACD_SECTION_ENDS];
+	unsigned char *record = records + (size_t) key * ACD_END_SIZE;
+	uint32_t	first = key;
+	uint32_t	cover = key;
 
 	(void) slot;
+
+	/* Shorter ones are written already. */
 	if (next != 0)
 	{
-		uint32_t	other = acd_le32(records + (size_t) (next - 1) * ACD_LONG_SIZE + ACD_LONG_BEST);
-		const acd_entry *a = &c->builder->entries[c->keys[c->long_keys[other].index].index];
-		const acd_entry *b = &c->builder->entries[c->keys[term].index];
+		const unsigned char *shorter = records + (size_t) (next - 1) * ACD_END_SIZE;
+		const acd_entry *own = end_entry(c, key);
+		const acd_entry *other = end_entry(c, acd_le32(shorter + ACD_END_FIRST));
 
-		if (a->priority > b->priority || (a->priority == b->priority && a->id < b->id))
-			best = other;
+		if (other->priority > own->priority ||
+			(other->priority == own->priority && other->id < own->id))
+			first = acd_le32(shorter + ACD_END_FIRST);
+		if (end_entry(c, acd_le32(shorter + ACD_END_COVER))->priority > own->priority)
+			cover = acd_le32(shorter + ACD_END_COVER);
 	}
-	acd_put32(record + ACD_LONG_TERM_INDEX, term);
-	acd_put32(record + ACD_LONG_NEXT, next);
-	acd_put32(record + ACD_LONG_BEST, best);
+	acd_put32(record + ACD_END_TERM, c->ends[key].index);
+	acd_put32(record + ACD_END_NEXT, next);
+	acd_put32(record + ACD_END_FIRST, first);
+	acd_put32(record + ACD_END_COVER, cover);
 }
 
 /* Fill all sections. */
-static void
+static acd_status
 write_sections(compiler *c)
 {
 	unsigned char *replacements = c->bytes + c->offset[ACD_SECTION_REPLACEMENTS];
 	acd_builder *builder = c->builder;
 
+	write_terms(c);
 	for (size_t i = 0; i < builder->nreplacements; i++)
 	{
 		const acd_replacement *r = &builder->replacements[i];
@@ -309,15 +372,17 @@ write_sections(compiler *c)
 		if (r->offset != ACD_UNPLACED && r->len > 0)
 			memcpy(replacements + r->offset, r->bytes, r->len);
 	}
-	acd_trie_link(&c->trie, c->bytes + c->offset[ACD_SECTION_STATES],
-				  c->bytes + c->offset[ACD_SECTION_DEPTHS], write_term, c);
-	if (c->nlong > 0)
+	memcpy(c->bytes + c->offset[ACD_SECTION_NODES], c->tiers.forest.bytes, c->tiers.forest.size);
+	if (c->nends > 0)
 	{
-		memcpy(c->bytes + c->offset[ACD_SECTION_LONG_STATES], c->long_trie.block,
-			   c->section_size[ACD_SECTION_LONG_STATES]);
-		acd_trie_link(&c->long_trie, c->bytes + c->offset[ACD_SECTION_LONG_STATES],
-					  c->bytes + c->offset[ACD_SECTION_LONG_DEPTHS], write_long, c);
+		memcpy(c->bytes + c->offset[ACD_SECTION_STATES], c->trie.block,
+			   c->section_size[ACD_SECTION_STATES]);
+		acd_trie_link(&c->trie, c->bytes + c->offset[ACD_SECTION_STATES],
+					  c->bytes + c->offset[ACD_SECTION_DEPTHS], write_end, c);
 	}
+	return acd_tiers_write(&c->tiers, c->keys, c->bytes + c->offset[ACD_SECTION_TIERS],
+						   c->bytes + c->offset[ACD_SECTION_FILTERS],
+						   c->bytes + c->offset[ACD_SECTION_TABLES]);
 }
 
 /* Write the header last, as it holds the digests of the rest. */
@@ -331,10 +396,11 @@ write_header(compiler *c)
 	acd_put16(h + ACD_AT_HEADER_SIZE, ACD_HEADER_SIZE);
 	acd_put64(h + ACD_AT_SIZE, c->size);
 	acd_put32(h + ACD_AT_TERMS, c->nkeys);
-	acd_put32(h + ACD_AT_STATES, c->trie.nnodes);
+	acd_put32(h + ACD_AT_NODES, c->tiers.forest.nnodes);
 	acd_put32(h + ACD_AT_MIN_LEN, c->min_len);
 	acd_put32(h + ACD_AT_MAX_LEN, c->max_len);
 	acd_put32(h + ACD_AT_SECTIONS, c->nsections);
+	acd_put32(h + ACD_AT_TIERS, c->tiers.ntiers);
 	for (uint32_t i = 0; i < c->nsections; i++)
 	{
 		unsigned char *entry = h + ACD_HEADER_SIZE + (size_t) i * ACD_ENTRY_SIZE;
@@ -351,31 +417,20 @@ write_header(compiler *c)
 static acd_status
 compile(compiler *c)
 {
-	size_t		front;
 	acd_status	status;
 
 	status = sort_terms(c);
-	if (status != ACD_OK)
-		return status;
-	c->nsections = c->nlong > 0 ? ACD_SECTION_LONG_TERMS : ACD_SECTION_REPLACEMENTS;
-	if (!acd_add_size(c->reserve, ACD_HEADER_SIZE + (size_t) c->nsections * ACD_ENTRY_SIZE, &front))
-		return ACD_ERR_TOO_LARGE;
-	/* lay_out puts the states here too: header and table end on 8 bytes */
-
-	status = place_replacements(c);
-	if (status == ACD_OK && c->nlong > 0)
-		status = build_long(c);
 	if (status == ACD_OK)
-		status = acd_trie_build(&c->trie, c->allocator, c->keys, c->nkeys);
+		status = place_replacements(c);
 	if (status == ACD_OK)
-		status = acd_trie_place(&c->trie, c->allocator, front);
+		status = build_engines(c);
 	if (status == ACD_OK)
 		status = lay_out(c);
-	if (status != ACD_OK)
-		return status;
-	write_sections(c);
-	write_header(c);
-	return ACD_OK;
+	if (status == ACD_OK)
+		status = write_sections(c);
+	if (status == ACD_OK)
+		write_header(c);
+	return status;
 }
 
 /* Compile the terms of a builder. */
@@ -398,17 +453,18 @@ acd_builder_finish(acd_builder *builder, size_t reserve, acd_artifact *artifact)
 	status = compile(&c);
 	if (status == ACD_OK)
 	{
-		artifact->block = c.trie.block;
+		artifact->block = c.block;
 		artifact->reserved = reserve;
 		artifact->size = c.size;
 		artifact->terms = c.nkeys;
 		artifact->duplicates = c.duplicates;
-		c.trie.block = NULL;
+		c.block = NULL;
 	}
+	acd_tiers_free(&c.tiers, c.allocator);
 	acd_trie_free(&c.trie, c.allocator);
-	acd_trie_free(&c.long_trie, c.allocator);
+	acd_release(c.allocator, c.block);
 	acd_release(c.allocator, c.keys);
-	acd_release(c.allocator, c.long_keys);
-	acd_release(c.allocator, c.long_bytes);
+	acd_release(c.allocator, c.ends);
+	acd_release(c.allocator, c.ends_bytes);
 	return status;
 }

@@ -167,6 +167,13 @@ intern_replacement(acd_builder *builder, const void *bytes, size_t len, uint32_t
 	return ACD_OK;
 }
 
+/* Put all terms into the automaton. */
+void
+acd_builder_full_automaton(acd_builder *builder, bool full)
+{
+	builder->full_automaton = full;
+}
+
 /* Add a term. */
 acd_status
 acd_builder_add(acd_builder *builder, const acd_term *term)

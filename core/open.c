@@ -2,14 +2,14 @@
  * open.c
  *		Opening an artifact: everything a scan relies on is checked here.
  *
- * After acd_machine_open no scan needs a bounds check: bases, failure links,
- * outputs and chains stay inside their arrays, depths prove that failure
- * links and chains end and that a match lies within the text read.  That the
- * links are the right ones is acd_machine_verify's subject.
+ * After acd_machine_open no scan needs a bounds check: nodes, tables and
+ * filters are what the scan takes them for, every term is found through its
+ * filters, and walks end.  That the automaton's links are the right ones is
+ * acd_machine_verify's subject.
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
-#include "acd_internal.h"
+#include "acd_scan.h"
 
 /* The sections of an artifact, by type. */
 typedef struct section_map
@@ -51,7 +51,7 @@ check_header(const unsigned char *bytes, size_t size)
 		acd_xxh64(bytes + ACD_AT_DIGEST, size - ACD_AT_DIGEST, 0))
 		return ACD_ERR_CHECKSUM;
 	if (acd_le16(bytes + ACD_AT_HEADER_SIZE) != ACD_HEADER_SIZE ||
-		acd_le32(bytes + ACD_AT_RESERVED) != 0 || size % 8 != 0)
+		size % 8 != 0)
 		return ACD_ERR_CORRUPT;
 	if (acd_le32(bytes + ACD_AT_FLAGS) != 0)
 		return ACD_ERR_VERSION;
@@ -103,17 +103,28 @@ read_sections(const unsigned char *bytes, size_t size, section_map *map)
 	return ACD_OK;
 }
 
-/* Take an automaton's arrays from a states and a depths section. */
+/* Take the automaton's sections, which are there together or not at all. */
 static bool
-take_slots(const section_map *map, int states, int depths, uint32_t *nslots)
+take_automaton(acd_machine *m, const section_map *map)
 {
-	uint64_t	n = map->size[states] / ACD_SLOT_SIZE;
+	uint64_t	nslots = map->size[ACD_SECTION_STATES] / ACD_SLOT_SIZE;
+	uint64_t	nends = map->size[ACD_SECTION_ENDS] / ACD_END_SIZE;
 
-	if (map->start[states] == NULL || map->start[depths] == NULL || n == 0 ||
-		n > ACD_MAX_SLOTS || n % ACD_BLOCK != 0 ||
-		map->size[states] != n * ACD_SLOT_SIZE || map->size[depths] != n * 2)
+	if (map->start[ACD_SECTION_STATES] == NULL && map->start[ACD_SECTION_DEPTHS] == NULL &&
+		map->start[ACD_SECTION_ENDS] == NULL)
+		return true;
+	if (map->start[ACD_SECTION_STATES] == NULL || map->start[ACD_SECTION_DEPTHS] == NULL ||
+		map->start[ACD_SECTION_ENDS] == NULL ||
+		nslots == 0 || nslots > ACD_MAX_SLOTS || nslots % ACD_BLOCK != 0 ||
+		map->size[ACD_SECTION_STATES] != nslots * ACD_SLOT_SIZE ||
+		map->size[ACD_SECTION_DEPTHS] != nslots * 2 ||
+		nends == 0 || nends > m->nterms || map->size[ACD_SECTION_ENDS] != nends * ACD_END_SIZE)
 		return false;
-	*nslots = (uint32_t) n;
+	m->states = map->start[ACD_SECTION_STATES];
+	m->depths = map->start[ACD_SECTION_DEPTHS];
+	m->ends = map->start[ACD_SECTION_ENDS];
+	m->nslots = (uint32_t) nslots;
+	m->nends = (uint32_t) nends;
 	return true;
 }
 
@@ -121,170 +132,139 @@ take_slots(const section_map *map, int states, int depths, uint32_t *nslots)
 static acd_status
 take_sections(acd_machine *m, const section_map *map)
 {
-	bool		has_long = map->start[ACD_SECTION_LONG_STATES] != NULL ||
-		map->start[ACD_SECTION_LONG_DEPTHS] != NULL || map->start[ACD_SECTION_LONG_TERMS] != NULL;
-
 	m->nterms = acd_le32(m->bytes + ACD_AT_TERMS);
-	m->nstates = acd_le32(m->bytes + ACD_AT_STATES);
+	m->nnodes = acd_le32(m->bytes + ACD_AT_NODES);
 	m->min_len = acd_le32(m->bytes + ACD_AT_MIN_LEN);
 	m->max_len = acd_le32(m->bytes + ACD_AT_MAX_LEN);
+	m->ntiers = acd_le32(m->bytes + ACD_AT_TIERS);
 
+	for (int type = ACD_SECTION_TERMS; type <= ACD_SECTION_NODES; type++)
+		if (map->start[type] == NULL)
+			return ACD_ERR_CORRUPT;
 	if (m->nterms < 1 || m->nterms > ACD_MAX_TERMS ||
-		map->start[ACD_SECTION_TERMS] == NULL || map->start[ACD_SECTION_REPLACEMENTS] == NULL ||
 		map->size[ACD_SECTION_TERMS] != (uint64_t) m->nterms * ACD_TERM_SIZE ||
-		!take_slots(map, ACD_SECTION_STATES, ACD_SECTION_DEPTHS, &m->nslots))
+		m->ntiers < 1 || m->ntiers > ACD_MAX_TIERS ||
+		map->size[ACD_SECTION_TIERS] != (uint64_t) m->ntiers * ACD_TIER_SIZE ||
+		map->size[ACD_SECTION_NODES] > INT32_MAX)
 		return ACD_ERR_CORRUPT;
-	m->states = map->start[ACD_SECTION_STATES];
-	m->depths = map->start[ACD_SECTION_DEPTHS];
 	m->terms = map->start[ACD_SECTION_TERMS];
 	m->replacements = map->start[ACD_SECTION_REPLACEMENTS];
 	m->replacements_size = map->size[ACD_SECTION_REPLACEMENTS];
-
-	if (!has_long)
-		return ACD_OK;
-	m->nlong_terms = (uint32_t) (map->size[ACD_SECTION_LONG_TERMS] / ACD_LONG_SIZE);
-	if (map->start[ACD_SECTION_LONG_TERMS] == NULL || m->nlong_terms < 1 ||
-		map->size[ACD_SECTION_LONG_TERMS] > (uint64_t) m->nterms * ACD_LONG_SIZE ||
-		map->size[ACD_SECTION_LONG_TERMS] != (uint64_t) m->nlong_terms * ACD_LONG_SIZE ||
-		!take_slots(map, ACD_SECTION_LONG_STATES, ACD_SECTION_LONG_DEPTHS, &m->nlong_slots))
-		return ACD_ERR_CORRUPT;
-	m->long_states = map->start[ACD_SECTION_LONG_STATES];
-	m->long_depths = map->start[ACD_SECTION_LONG_DEPTHS];
-	m->long_terms = map->start[ACD_SECTION_LONG_TERMS];
-	return ACD_OK;
+	m->nodes = map->start[ACD_SECTION_NODES];
+	m->nodes_size = map->size[ACD_SECTION_NODES];
+	return take_automaton(m, map) &&
+		acd_open_tiers(m, map->start[ACD_SECTION_TIERS],
+					   map->start[ACD_SECTION_FILTERS], map->size[ACD_SECTION_FILTERS],
+					   map->start[ACD_SECTION_TABLES], map->size[ACD_SECTION_TABLES]) ?
+		ACD_OK : ACD_ERR_CORRUPT;
 }
 
-/* Check the records of terms, and that each ends in a state of its own. */
+/* Check the records of terms; their nodes are checked with the trees. */
 static bool
 check_terms(const acd_machine *m)
 {
 	uint32_t	min_len = ACD_MAX_TERM_LEN;
 	uint32_t	max_len = 0;
-	uint32_t	nlong = 0;
 
 	for (uint32_t i = 0; i < m->nterms; i++)
 	{
 		const unsigned char *record = acd_term_record(m, i);
 		uint32_t	len = acd_le32(record + ACD_TERM_LEN);
-		uint32_t	state = acd_le32(record + ACD_TERM_STATE);
-		uint32_t	next = acd_le32(record + ACD_TERM_NEXT);
-		uint32_t	best = acd_le32(record + ACD_TERM_BEST);
 		uint64_t	offset = acd_le64(record + ACD_TERM_OFFSET);
 		uint32_t	bytes = acd_le32(record + ACD_TERM_BYTES);
 
-		if (len < 1 || len > ACD_MAX_TERM_LEN ||
-			state >= m->nslots || acd_slot_depth(m->depths, state) != len ||
-			acd_slot_out(m->states, state) != i + 1 ||
-			next > m->nterms || (next != 0 && acd_term_len(m, next - 1) >= len) ||
-			best >= m->nterms || acd_term_len(m, best) > len ||
-			bytes > INT32_MAX || offset > m->replacements_size ||
-			bytes > m->replacements_size - offset)
+		if (len < 1 || len > ACD_MAX_TERM_LEN || bytes > INT32_MAX ||
+			offset > m->replacements_size || bytes > m->replacements_size - offset)
 			return false;
 		min_len = len < min_len ? len : min_len;
 		max_len = len > max_len ? len : max_len;
-		nlong += len > ACD_LONG_TERM;
 	}
-	return min_len == m->min_len && max_len == m->max_len && nlong == m->nlong_terms;
+	return min_len == m->min_len && max_len == m->max_len;
 }
 
-/* Check the records of long terms. */
+/* Check the records of the automaton's terms. */
 static bool
-check_long_terms(const acd_machine *m)
+check_ends(acd_machine *m)
 {
-	for (uint32_t i = 0; i < m->nlong_terms; i++)
+	for (uint32_t i = 0; i < m->nends; i++)
 	{
-		const unsigned char *record = acd_long_record(m, i);
+		uint32_t	term = acd_end_term(m, i);
+		uint32_t	len;
 
-		if (acd_le32(record + ACD_LONG_TERM_INDEX) >= m->nterms ||
-			acd_le32(record + ACD_LONG_RESERVED) != 0 ||
-			acd_term_len(m, acd_le32(record + ACD_LONG_TERM_INDEX)) <= ACD_LONG_TERM)
+		if (term >= m->nterms)
 			return false;
+		len = acd_term_len(m, term);
+		m->ends_max_len = len > m->ends_max_len ? len : m->ends_max_len;
 	}
-	for (uint32_t i = 0; i < m->nlong_terms; i++)
+	for (uint32_t i = 0; i < m->nends; i++)
 	{
-		const unsigned char *record = acd_long_record(m, i);
-		uint32_t	len = acd_term_len(m, acd_le32(record + ACD_LONG_TERM_INDEX));
-		uint32_t	next = acd_le32(record + ACD_LONG_NEXT);
-		uint32_t	best = acd_le32(record + ACD_LONG_BEST);
+		const unsigned char *record = acd_end_record(m, i);
+		uint32_t	len = acd_term_len(m, acd_end_term(m, i));
+		uint32_t	next = acd_le32(record + ACD_END_NEXT);
+		uint32_t	first = acd_le32(record + ACD_END_FIRST);
+		uint32_t	cover = acd_le32(record + ACD_END_COVER);
 
-		if (next > m->nlong_terms || best >= m->nlong_terms ||
-			acd_term_len(m, acd_le32(acd_long_record(m, best) + ACD_LONG_TERM_INDEX)) > len ||
-			(next != 0 &&
-			 acd_term_len(m, acd_le32(acd_long_record(m, next - 1) + ACD_LONG_TERM_INDEX)) >= len))
+		if (next > m->nends || first >= m->nends || cover >= m->nends ||
+			acd_term_len(m, acd_end_term(m, first)) > len ||
+			acd_term_len(m, acd_end_term(m, cover)) > len ||
+			(next != 0 && acd_term_len(m, acd_end_term(m, next - 1)) >= len))
 			return false;
 	}
 	return true;
 }
 
-/* Length of the term an output stands for; outputs are in range already. */
-static uint32_t
-output_len(const acd_machine *m, uint32_t out, bool reversed)
-{
-	uint32_t	term = out - 1;
-
-	if (reversed)
-		term = acd_le32(acd_long_record(m, out - 1) + ACD_LONG_TERM_INDEX);
-	return acd_term_len(m, term);
-}
-
 /* Check one slot in use other than the root. */
 static bool
-check_slot(const acd_machine *m, const unsigned char *states, const unsigned char *depths,
-		   uint32_t nslots, uint32_t t, bool reversed)
+check_slot(const acd_machine *m, uint32_t t)
 {
+	const unsigned char *states = m->states;
 	uint32_t	parent = acd_slot_check(states, t);
 	uint32_t	fail = acd_slot_fail(states, t);
 	uint32_t	out = acd_slot_out(states, t);
-	uint32_t	depth = acd_slot_depth(depths, t);
+	uint32_t	depth = acd_slot_depth(m->depths, t);
 	uint32_t	label;
 
-	if (parent >= nslots || (parent != ACD_ROOT && acd_slot_check(states, parent) == ACD_NO_SLOT))
+	if (parent >= m->nslots || (parent != ACD_ROOT && acd_slot_check(states, parent) == ACD_NO_SLOT))
 		return false;
 	label = acd_slot_base(states, parent) ^ t;
-	if (label >= ACD_BLOCK || depth != acd_slot_depth(depths, parent) + 1)
+	if (label >= ACD_BLOCK || depth != acd_slot_depth(m->depths, parent) + 1)
 		return false;
 
 	if (fail != ACD_ROOT)
 	{
 		uint32_t	fail_parent;
 
-		if (fail >= nslots || acd_slot_check(states, fail) >= nslots ||
-			acd_slot_depth(depths, fail) >= depth)
+		if (fail >= m->nslots || acd_slot_check(states, fail) >= m->nslots ||
+			acd_slot_depth(m->depths, fail) >= depth)
 			return false;
 		fail_parent = acd_slot_check(states, fail);
 		if ((acd_slot_base(states, fail_parent) ^ fail) != label)
 			return false;
 	}
-	if (out > (reversed ? m->nlong_terms : m->nterms))
-		return false;
-	return out == 0 || output_len(m, out, reversed) <= depth;
+	return out == 0 || (out <= m->nends && acd_term_len(m, acd_end_term(m, out - 1)) <= depth);
 }
 
-/* Check an automaton's slots and count those in use. */
+/* Check the automaton's slots. */
 static bool
-check_slots(const acd_machine *m, const unsigned char *states, const unsigned char *depths,
-			uint32_t nslots, bool reversed, uint32_t *nstates)
+check_slots(const acd_machine *m)
 {
-	uint32_t	used = 1;
+	const unsigned char *states = m->states;
 
 	if (acd_slot_check(states, ACD_ROOT) != ACD_NO_SLOT || acd_slot_fail(states, ACD_ROOT) != ACD_ROOT ||
-		acd_slot_out(states, ACD_ROOT) != 0 || acd_slot_depth(depths, ACD_ROOT) != 0 ||
-		acd_slot_base(states, ACD_ROOT) >= nslots)
+		acd_slot_out(states, ACD_ROOT) != 0 || acd_slot_depth(m->depths, ACD_ROOT) != 0 ||
+		acd_slot_base(states, ACD_ROOT) >= m->nslots)
 		return false;
-	for (uint32_t t = 1; t < nslots; t++)
+	for (uint32_t t = 1; t < m->nslots; t++)
 	{
 		if (acd_slot_check(states, t) == ACD_NO_SLOT)
 		{
 			if (acd_slot_base(states, t) != 0 || acd_slot_fail(states, t) != 0 ||
-				acd_slot_out(states, t) != 0 || acd_slot_depth(depths, t) != 0)
+				acd_slot_out(states, t) != 0 || acd_slot_depth(m->depths, t) != 0)
 				return false;
-			continue;
 		}
-		if (acd_slot_base(states, t) >= nslots || !check_slot(m, states, depths, nslots, t, reversed))
+		else if (acd_slot_base(states, t) >= m->nslots || !check_slot(m, t))
 			return false;
-		used++;
 	}
-	*nstates = used;
 	return true;
 }
 
@@ -294,7 +274,6 @@ acd_machine_open(acd_machine *machine, const void *bytes, size_t size)
 {
 	acd_machine m;
 	section_map map;
-	uint32_t	nstates;
 	acd_status	status;
 
 	if (machine == NULL || bytes == NULL)
@@ -310,29 +289,14 @@ acd_machine_open(acd_machine *machine, const void *bytes, size_t size)
 	if (status != ACD_OK)
 		return status;
 
-	/* Terms first: slots look at their lengths. */
-	if (!check_terms(&m) || !check_long_terms(&m) ||
-		!check_slots(&m, m.states, m.depths, m.nslots, false, &nstates) || nstates != m.nstates)
+	/* Terms first: the others look at their lengths. */
+	if (!check_terms(&m) || !acd_open_trees(&m))
 		return ACD_ERR_CORRUPT;
-	if (m.nlong_terms > 0 &&
-		!check_slots(&m, m.long_states, m.long_depths, m.nlong_slots, true, &nstates))
+	if (m.nends > 0 && (!check_ends(&m) || !check_slots(&m)))
 		return ACD_ERR_CORRUPT;
+	m.simd = acd_simd_best();
 	*machine = m;
 	return ACD_OK;
-}
-
-/* Describe an open machine. */
-void
-acd_machine_describe(const acd_machine *machine, acd_machine_info *info)
-{
-	info->terms = machine->nterms;
-	info->states = machine->nstates;
-	info->bytes = machine->size;
-	info->min_len = machine->min_len;
-	info->max_len = machine->max_len;
-	info->version = acd_le16(machine->bytes + ACD_AT_VERSION);
-	info->digest = machine->bytes + ACD_AT_DIGEST;
-	info->engine = "double-array aho-corasick";
 }
 
 /* Look a term up. */
@@ -353,24 +317,27 @@ acd_machine_term(const acd_machine *machine, uint32_t term, acd_term_info *info)
 }
 
 /*
- * Spell a term's pattern by walking from its state to the root.  Depths fall
- * by one a step, so the walk has exactly pattern_len steps.
+ * Spell a term's pattern by going from its node up to the root, whose depths
+ * acd_machine_open checked.
  */
 bool
 acd_machine_pattern(const acd_machine *machine, uint32_t term, void *buf)
 {
 	unsigned char *pattern = buf;
-	uint32_t	s;
+	const unsigned char *node;
 
 	if (term >= machine->nterms)
 		return false;
-	s = acd_le32(acd_term_record(machine, term) + ACD_TERM_STATE);
-	for (uint32_t i = acd_term_len(machine, term); i > 0; i--)
+	node = machine->nodes + acd_le32(acd_term_record(machine, term) + ACD_TERM_NODE);
+	for (;;)
 	{
-		uint32_t	parent = acd_slot_check(machine->states, s);
+		uint32_t	path = acd_le16(node + ACD_NODE_PATH);
+		uint32_t	before = acd_le16(node + ACD_NODE_DEPTH) - path;
 
-		pattern[i - 1] = (unsigned char) (acd_slot_base(machine->states, parent) ^ s);
-		s = parent;
+		memcpy(pattern + before, node + ACD_NODE_SIZE, path);
+		if (before == 0)
+			return true;
+		pattern[before - 1] = (unsigned char) acd_le16(node + ACD_NODE_LABEL);
+		node -= acd_le32(node + ACD_NODE_UP);
 	}
-	return true;
 }

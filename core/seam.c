@@ -57,9 +57,11 @@ typedef struct checker
 	/* for one batch of replacements */
 	acd_artifact artifact;
 	acd_machine batch;
+	acd_plain	batch_plain;
 	mark	   *inside;			/* for each of its terms */
 	mark	   *prefix;			/* for each of its slots */
 
+	acd_plain	plain;			/* of the machine that reads replacements */
 	unsigned char *pattern;		/* a term being read */
 	uint32_t   *below;			/* for each slot of a machine, a term below + 1 */
 } checker;
@@ -257,6 +259,8 @@ build_batch(checker *c, size_t *next)
 	acd_builder_free(builder);
 	if (status == ACD_OK)
 		status = acd_machine_open(&c->batch, c->artifact.block, c->artifact.size);
+	if (status == ACD_OK)
+		status = acd_plain_build(&c->batch_plain, &c->batch, c->allocator);
 	return status;
 }
 
@@ -264,7 +268,7 @@ build_batch(checker *c, size_t *next)
 static void
 mark_term(checker *c, uint32_t machine, uint32_t term)
 {
-	const acd_machine *batch = &c->batch;
+	const acd_plain *batch = &c->batch_plain;
 	uint32_t	len = acd_term_len(c->machines[machine], term);
 	uint32_t	s = ACD_ROOT;
 	mark		here;
@@ -276,7 +280,7 @@ mark_term(checker *c, uint32_t machine, uint32_t term)
 	{
 		s = acd_step(batch->states, s, c->pattern[i]);
 		for (uint32_t out = acd_slot_out(batch->states, s);
-			 out != 0 && c->inside[out - 1].machine == 0; out = acd_term_next(batch, out - 1))
+			 out != 0 && c->inside[out - 1].machine == 0; out = batch->next[out - 1])
 			c->inside[out - 1] = here;
 	}
 
@@ -311,7 +315,7 @@ report_marks(checker *c, size_t from, size_t to)
 			continue;
 		for (size_t k = 0; k < it->len && k < ACD_MAX_TERM_LEN; k++)
 		{
-			s = acd_child(c->batch.states, s, it->bytes[k]);
+			s = acd_child(c->batch_plain.states, s, it->bytes[k]);
 			if (s == ACD_NO_SLOT)
 				break;			/* cannot happen: it is in the trie */
 			if (c->prefix[s].machine != 0)
@@ -333,7 +337,7 @@ static acd_status
 check_batch(checker *c, size_t from, size_t to)
 {
 	size_t		nterms = c->batch.nterms;
-	size_t		nslots = c->batch.nslots;
+	size_t		nslots = c->batch_plain.nslots;
 
 	c->inside = acd_alloc_array(c->allocator, nterms, sizeof(mark));
 	c->prefix = acd_alloc_array(c->allocator, nslots, sizeof(mark));
@@ -351,6 +355,7 @@ check_batch(checker *c, size_t from, size_t to)
 static void
 free_batch(checker *c)
 {
+	acd_plain_free(&c->batch_plain, c->allocator);
 	acd_release(c->allocator, c->artifact.block);
 	acd_release(c->allocator, c->inside);
 	acd_release(c->allocator, c->prefix);
@@ -387,14 +392,14 @@ check_terms(checker *c)
 static void
 fill_below(checker *c, const acd_machine *m)
 {
-	memset(c->below, 0, (size_t) m->nslots * sizeof(uint32_t));
+	memset(c->below, 0, (size_t) c->plain.nslots * sizeof(uint32_t));
 	for (uint32_t t = 0; t < m->nterms; t++)
 	{
-		uint32_t	s = acd_le32(acd_term_record(m, t) + ACD_TERM_STATE);
+		uint32_t	s = c->plain.state_of[t];
 
 		while (s != ACD_ROOT)
 		{
-			s = acd_slot_check(m->states, s);
+			s = acd_slot_check(c->plain.states, s);
 			if (c->below[s] != 0)
 				break;
 			c->below[s] = t + 1;
@@ -406,7 +411,7 @@ fill_below(checker *c, const acd_machine *m)
 static acd_status
 check_item(checker *c, item *it, uint32_t machine)
 {
-	const acd_machine *m = c->machines[machine];
+	const acd_plain *m = &c->plain;
 	uint32_t	s = ACD_ROOT;
 
 	for (size_t i = 0; i < it->len; i++)
@@ -438,10 +443,14 @@ check_items(checker *c)
 
 	for (uint32_t m = 0; status == ACD_OK && m < c->nmachines; m++)
 	{
-		c->below = acd_alloc_array(c->allocator, c->machines[m]->nslots, sizeof(uint32_t));
-		if (c->below == NULL)
-			return ACD_ERR_NOMEM;
-		fill_below(c, c->machines[m]);
+		status = acd_plain_build(&c->plain, c->machines[m], c->allocator);
+		if (status == ACD_OK)
+		{
+			c->below = acd_alloc_array(c->allocator, c->plain.nslots, sizeof(uint32_t));
+			status = c->below != NULL ? ACD_OK : ACD_ERR_NOMEM;
+		}
+		if (status == ACD_OK)
+			fill_below(c, c->machines[m]);
 		for (size_t i = 0; status == ACD_OK && i < c->nitems; i++)
 		{
 			item	   *it = &c->items[i];
@@ -451,6 +460,7 @@ check_items(checker *c)
 		}
 		acd_release(c->allocator, c->below);
 		c->below = NULL;
+		acd_plain_free(&c->plain, c->allocator);
 	}
 	return status;
 }

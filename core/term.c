@@ -9,17 +9,15 @@
  */
 #include "acd_internal.h"
 
-/* Fill a candidate from a match. */
+/* Look up what decides. */
 void
-acd_candidate_set(acd_candidate *c, const acd_scan *scan, uint32_t machine,
-				  uint32_t term, size_t start, size_t end)
+acd_candidate_know(acd_candidate *c, const acd_scan *scan)
 {
-	c->start = start;
-	c->end = end;
-	c->machine = machine;
-	c->term = term;
-	c->id = acd_term_id(scan->machines[machine], term);
-	c->priority = acd_term_priority(scan->machines[machine], term);
+	if (c->known)
+		return;
+	c->id = acd_term_id(scan->machines[c->machine], c->term);
+	c->priority = acd_term_priority(scan->machines[c->machine], c->term);
+	c->known = true;
 }
 
 /* By priority, then id, then machine. */

@@ -1,6 +1,10 @@
 /*
  * verify.c
- *		Proof that a machine is the automaton of its terms.
+ *		Proof of what acd_machine_open does not need to know: the automaton.
+ *
+ * That terms are found by walking is known once a machine is open.  Here
+ * terms are seen to be in order and distinct, trees to be cheap to walk or
+ * in the automaton, and the automaton to be that of its terms.
  *
  * The failure link of goto(p, c) must be goto(f, c) of the nearest failure
  * ancestor f of p that has a child by c.  Following chains from every state
@@ -13,7 +17,7 @@
  */
 #include "acd_internal.h"
 
-/* One automaton under proof, the forward one or that of reversed long terms. */
+/* The automaton under proof. */
 typedef struct proof
 {
 	const unsigned char *states;
@@ -115,138 +119,180 @@ prove_failure_links(proof *p)
 	}
 }
 
-/* Is a the better of two terms at one end in a cover span, b a suffix of a? */
-static bool
-suffix_beats(const acd_machine *m, uint32_t suffix, uint32_t term)
-{
-	return acd_term_priority(m, suffix) > acd_term_priority(m, term);
-}
-
 /*
- * Prove the outputs of the forward automaton: each term ends in its own
- * state, all others inherit, and a leaf is a term.
+ * Mark the terms of deep trees in "deep", one byte a term, and see that
+ * trees that can be slow to walk are marked deep.  "costs" has room for each
+ * node: children follow in the order of their parents, which are met again
+ * one after another.
  */
 static bool
-prove_outputs(const acd_machine *m, const proof *p)
+mark_deep(const acd_machine *m, unsigned char *deep, uint32_t *costs)
 {
-	for (uint32_t t = 1; t < m->nslots; t++)
-	{
-		uint32_t	out = acd_slot_out(m->states, t);
-		uint32_t	inherited;
-		uint32_t	term;
-		uint32_t	best;
+	size_t		offset = ACD_NODES_FRONT;
+	size_t		end = (size_t) m->nodes_size - ACD_NODES_BACK;
 
-		if (acd_slot_check(m->states, t) == ACD_NO_SLOT)
-			continue;
-		inherited = acd_slot_out(m->states, acd_slot_fail(m->states, t));
-		if (out == 0 || acd_le32(acd_term_record(m, out - 1) + ACD_TERM_STATE) != t)
+	while (offset < end)
+	{
+		bool		marked = (acd_le16(m->nodes + offset + ACD_NODE_LABEL) & ACD_NODE_ROOT_DEEP) != 0;
+		uint32_t	node_no = 0;
+		uint32_t	next_no = 1;
+
+		costs[0] = 0;
+		for (; node_no < next_no; node_no++)
 		{
-			if (out != inherited || p->child[t] == 0)
+			const unsigned char *node = m->nodes + offset;
+			uint32_t	n = acd_le16(node + ACD_NODE_CHILDREN);
+
+			costs[node_no] += 1 + acd_le16(node + ACD_NODE_PATH) / 32;
+			if (costs[node_no] > ACD_DEEP_COST && !marked)
 				return false;
-			continue;
+			if (acd_le32(node + ACD_NODE_TERM) != 0)
+				deep[acd_le32(node + ACD_NODE_TERM) - 1] = marked;
+			for (uint32_t k = 0; k < n; k++)
+				costs[next_no++] = costs[node_no];
+			offset += acd_node_bytes(acd_le16(node + ACD_NODE_PATH), n);
 		}
-		term = out - 1;
-		best = term;
-		if (inherited != 0 && suffix_beats(m, acd_term_best(m, inherited - 1), term))
-			best = acd_term_best(m, inherited - 1);
-		if (acd_term_next(m, term) != inherited || acd_term_best(m, term) != best)
+	}
+	return true;
+}
+
+/* Prove that patterns ascend; "buffers" has room for two. */
+static bool
+prove_order(const acd_machine *m, unsigned char *buffers)
+{
+	unsigned char *last = buffers;
+	unsigned char *own = buffers + m->max_len;
+
+	acd_machine_pattern(m, 0, last);
+	for (uint32_t t = 1; t < m->nterms; t++)
+	{
+		uint32_t	last_len = acd_term_len(m, t - 1);
+		uint32_t	len = acd_term_len(m, t);
+		unsigned char *swap = own;
+		int			order;
+
+		acd_machine_pattern(m, t, own);
+		order = memcmp(last, own, last_len < len ? last_len : len);
+		if (order > 0 || (order == 0 && last_len >= len))
 			return false;
+		own = last;
+		last = swap;
 	}
 	return true;
 }
 
 /*
- * Prove that the reversed automaton holds each long term once, reading it
- * from its end, and note each record's state.
+ * Prove that the automaton holds exactly the terms of deep trees, each once,
+ * reading them from their ends, and note each one's state.
  */
 static bool
-prove_long_terms(const acd_machine *m, uint32_t *state_of, uint32_t *seen)
+prove_ends(const acd_machine *m, unsigned char *deep, unsigned char *pattern, uint32_t *state_of)
 {
-	memset(seen, 0, (size_t) m->nterms * sizeof(uint32_t));
-	for (uint32_t i = 0; i < m->nlong_terms; i++)
+	uint32_t	expected = 0;
+
+	for (uint32_t t = 0; t < m->nterms; t++)
+		expected += deep[t];
+	if (expected != m->nends)
+		return false;
+	for (uint32_t i = 0; i < m->nends; i++)
 	{
-		uint32_t	term = acd_le32(acd_long_record(m, i) + ACD_LONG_TERM_INDEX);
-		uint32_t	s = acd_le32(acd_term_record(m, term) + ACD_TERM_STATE);
+		uint32_t	term = acd_end_term(m, i);
 		uint32_t	r = ACD_ROOT;
 
-		if (seen[term] != 0)
+		if (!deep[term])
 			return false;
-		seen[term] = 1;
-		while (s != ACD_ROOT)
+		deep[term] = 0;
+		acd_machine_pattern(m, term, pattern);
+		for (uint32_t k = acd_term_len(m, term); k > 0; k--)
 		{
-			uint32_t	parent = acd_slot_check(m->states, s);
-
-			r = acd_child(m->long_states, r, (unsigned char) (acd_slot_base(m->states, parent) ^ s));
+			r = acd_child(m->states, r, pattern[k - 1]);
 			if (r == ACD_NO_SLOT)
 				return false;
-			s = parent;
 		}
-		if (acd_slot_out(m->long_states, r) != i + 1)
+		if (acd_slot_out(m->states, r) != i + 1)
 			return false;
 		state_of[i] = r;
 	}
 	return true;
 }
 
-/* Prove the outputs of the reversed automaton. */
-static bool
-prove_long_outputs(const acd_machine *m, const proof *p, const uint32_t *state_of)
+/* Which of two of the automaton's terms is the first? */
+static uint32_t
+first_of(const acd_machine *m, uint32_t end, uint32_t shorter)
 {
-	for (uint32_t t = 1; t < m->nlong_slots; t++)
-	{
-		uint32_t	out = acd_slot_out(m->long_states, t);
-		uint32_t	inherited;
-		uint32_t	best;
+	uint32_t	a = acd_end_term(m, shorter);
+	uint32_t	b = acd_end_term(m, end);
 
-		if (acd_slot_check(m->long_states, t) == ACD_NO_SLOT)
+	if (acd_term_priority(m, a) > acd_term_priority(m, b) ||
+		(acd_term_priority(m, a) == acd_term_priority(m, b) && acd_term_id(m, a) < acd_term_id(m, b)))
+		return shorter;
+	return end;
+}
+
+/* Which of two of the automaton's terms wins a span? */
+static uint32_t
+cover_of(const acd_machine *m, uint32_t end, uint32_t shorter)
+{
+	return acd_term_priority(m, acd_end_term(m, shorter)) > acd_term_priority(m, acd_end_term(m, end)) ?
+		shorter : end;
+}
+
+/*
+ * Prove the outputs: each term ends in its own state, all others inherit,
+ * and a leaf is a term.
+ */
+static bool
+prove_outputs(const acd_machine *m, const proof *p, const uint32_t *state_of)
+{
+	for (uint32_t t = 1; t < m->nslots; t++)
+	{
+		uint32_t	out = acd_slot_out(m->states, t);
+		uint32_t	inherited;
+		uint32_t	first;
+		uint32_t	cover;
+		const unsigned char *record;
+
+		if (acd_slot_check(m->states, t) == ACD_NO_SLOT)
 			continue;
-		inherited = acd_slot_out(m->long_states, acd_slot_fail(m->long_states, t));
+		inherited = acd_slot_out(m->states, acd_slot_fail(m->states, t));
 		if (out == 0 || state_of[out - 1] != t)
 		{
 			if (out != inherited || p->child[t] == 0)
 				return false;
 			continue;
 		}
-		best = out - 1;
+		record = acd_end_record(m, out - 1);
+		first = cover = out - 1;
 		if (inherited != 0)
 		{
-			uint32_t	other = acd_le32(acd_long_record(m, inherited - 1) + ACD_LONG_BEST);
-			uint32_t	a = acd_le32(acd_long_record(m, other) + ACD_LONG_TERM_INDEX);
-			uint32_t	b = acd_le32(acd_long_record(m, best) + ACD_LONG_TERM_INDEX);
-
-			if (acd_term_priority(m, a) > acd_term_priority(m, b) ||
-				(acd_term_priority(m, a) == acd_term_priority(m, b) &&
-				 acd_term_id(m, a) < acd_term_id(m, b)))
-				best = other;
+			first = first_of(m, first, acd_le32(acd_end_record(m, inherited - 1) + ACD_END_FIRST));
+			cover = cover_of(m, cover, acd_le32(acd_end_record(m, inherited - 1) + ACD_END_COVER));
 		}
-		if (acd_le32(acd_long_record(m, out - 1) + ACD_LONG_NEXT) != inherited ||
-			acd_le32(acd_long_record(m, out - 1) + ACD_LONG_BEST) != best)
+		if (acd_le32(record + ACD_END_NEXT) != inherited ||
+			acd_le32(record + ACD_END_FIRST) != first || acd_le32(record + ACD_END_COVER) != cover)
 			return false;
 	}
 	return true;
 }
 
-/* Prove one automaton, with scratch for five arrays. */
+/* Prove the automaton, with scratch for five arrays of slots and the ends. */
 static bool
-prove_automaton(const acd_machine *m, uint32_t *scratch, bool reversed)
+prove_automaton(const acd_machine *m, uint32_t *scratch, unsigned char *deep, unsigned char *pattern)
 {
 	proof		p;
-	uint32_t   *rest;
+	uint32_t   *state_of;
 
-	p.states = reversed ? m->long_states : m->states;
-	p.nslots = reversed ? m->nlong_slots : m->nslots;
+	p.states = m->states;
+	p.nslots = m->nslots;
 	p.child = scratch;
 	p.sibling = p.child + p.nslots;
 	p.fail_child = p.sibling + p.nslots;
 	p.fail_sibling = p.fail_child + p.nslots;
 	p.shadowed = p.fail_sibling + p.nslots;
-	rest = p.shadowed + p.nslots;
+	state_of = p.shadowed + p.nslots;
 	fill_lists(&p);
-	if (!prove_failure_links(&p))
-		return false;
-	if (!reversed)
-		return prove_outputs(m, &p);
-	return prove_long_terms(m, rest, rest + m->nlong_terms) && prove_long_outputs(m, &p, rest);
+	return prove_failure_links(&p) && prove_ends(m, deep, pattern, state_of) &&
+		prove_outputs(m, &p, state_of);
 }
 
 /* Prove a machine. */
@@ -254,9 +300,9 @@ acd_status
 acd_machine_verify(const acd_machine *machine, const acd_allocator *allocator)
 {
 	unsigned char digest[ACD_DIGEST_LEN];
-	size_t		nslots = machine->nslots > machine->nlong_slots ? machine->nslots : machine->nlong_slots;
 	size_t		count;
 	uint32_t   *scratch;
+	unsigned char *bytes;
 	bool		ok;
 
 	if (allocator == NULL)
@@ -265,14 +311,22 @@ acd_machine_verify(const acd_machine *machine, const acd_allocator *allocator)
 	if (memcmp(digest, machine->bytes + ACD_AT_DIGEST, ACD_DIGEST_LEN) != 0)
 		return ACD_ERR_CORRUPT;
 
-	if (!acd_mul_size(nslots, 5, &count) ||
-		!acd_add_size(count, (size_t) machine->nlong_terms + machine->nterms, &count))
+	if (!acd_mul_size(machine->nslots, 5, &count) || !acd_add_size(count, machine->nends, &count))
 		return ACD_ERR_TOO_LARGE;
+	count = count > machine->nnodes ? count : machine->nnodes;
 	scratch = acd_alloc_array(allocator, count, sizeof(uint32_t));
-	if (scratch == NULL)
+	bytes = acd_alloc_array(allocator, (size_t) machine->max_len * 2 + machine->nterms, 1);
+	if (scratch == NULL || bytes == NULL)
+	{
+		acd_release(allocator, scratch);
+		acd_release(allocator, bytes);
 		return ACD_ERR_NOMEM;
-	ok = prove_automaton(machine, scratch, false) &&
-		(machine->nlong_terms == 0 || prove_automaton(machine, scratch, true));
+	}
+	ok = prove_order(machine, bytes) &&
+		mark_deep(machine, bytes + (size_t) machine->max_len * 2, scratch) &&
+		(machine->nends == 0 ||
+		 prove_automaton(machine, scratch, bytes + (size_t) machine->max_len * 2, bytes));
 	acd_release(allocator, scratch);
+	acd_release(allocator, bytes);
 	return ok ? ACD_OK : ACD_ERR_CORRUPT;
 }

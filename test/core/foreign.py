@@ -4,7 +4,7 @@
 Usage: foreign.py OUTPUT TERMS, where TERMS holds lines of
 pattern<TAB>replacement<TAB>id<TAB>priority with distinct patterns in
 hexadecimal.  Slow and simple on purpose: it shows that the description is
-complete, and places slots otherwise than core does.
+complete, and decides everything it may decide otherwise than core does.
 
 Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
 """
@@ -89,7 +89,83 @@ def automaton(strings):
     for node in nodes:
         slots[slot[node]][0] = base[node]
     packed = b"".join(struct.pack("<4I", *s) for s in slots)
-    return packed, struct.pack("<%dH" % nslots, *depths), slot, len(nodes)
+    return packed, struct.pack("<%dH" % nslots, *depths)
+
+
+def pad(data, unit):
+    """Data with zeros up to a multiple of unit."""
+    return data + bytes(-len(data) % unit)
+
+
+def tree(strings, index, start, at):
+    """The nodes of one tree of sorted strings that agree in "start" bytes."""
+    nodes = []                          # path, depth, term, children, label, parent
+    queue = [(strings, 0, None, 0)]
+    while queue:
+        group, depth, parent, label = queue.pop(0)
+        end = start if parent is None else depth
+        while len(group[0]) > end and all(len(s) > end and s[end] == group[0][end] for s in group):
+            end += 1
+        term = index[group[0]] + 1 if len(group[0]) == end else 0
+        rest = [s for s in group if len(s) > end]
+        labels = sorted({s[end] for s in rest})
+        number = len(nodes)
+        nodes.append([group[0][depth:end], end, term, labels, label, parent, []])
+        if parent is not None:
+            nodes[parent][6].append(number)
+        for c in labels:
+            queue.append(([s for s in rest if s[end] == c], end + 1, number, c))
+    offsets = []
+    for path, _, _, labels, _, _, _ in nodes:
+        offsets.append(at)
+        at += 16 + len(pad(path, 4)) + len(pad(bytes(labels), 4)) + 4 * len(labels)
+    data = b""
+    where = {}
+    for (path, end, term, labels, label, parent, children), offset in zip(nodes, offsets):
+        up = 0 if parent is None else offset - offsets[parent]
+        label = 0x100 if parent is None else label      # tier 0, deep
+        data += struct.pack("<IIHHHH", term, up, end, len(path), len(labels), label)
+        data += pad(path, 4) + pad(bytes(labels), 4)
+        data += b"".join(struct.pack("<I", offsets[c]) for c in children)
+        if term:
+            where[term - 1] = offset
+    return data, where, len(nodes)
+
+
+def tier_sections(strings, index):
+    """TIERS, FILTERS, TABLES, NODES, the node of each term and their number."""
+    window = min(min(map(len, strings)), 8)
+    groups = {}
+    for s in strings:
+        groups.setdefault(s[:window], []).append(s)
+    bits = 4
+    while 2**bits < 4 * len(groups):
+        bits += 1
+    multiplier = 0x9E3779B97F4A7C15
+    words = [0] * 2**bits
+    slots = [(0, 0)] * 2**bits
+    nodes = bytes(8)
+    where = {}
+    count = 0
+    for prefix, group in groups.items():
+        product = int.from_bytes(prefix, "little") * multiplier & M64
+        words[product >> 64 - bits] |= 1 << (product >> 38 & 63) | 1 << (product >> 32 & 63)
+        slot = product >> 64 - bits
+        tag = (product ^ product >> 32) & 0xFFFFFFFF
+        while slots[slot][1]:
+            assert slots[slot][0] != tag
+            slot = (slot + 1) % 2**bits
+        slots[slot] = (tag, len(nodes) + 1)
+        data, found, n = tree(group, index, window, len(nodes))
+        nodes += data
+        where.update(found)
+        count += n
+    # Classes that every byte is in.
+    record = struct.pack("<10IQ16x", len(groups), min(map(len, strings)), max(map(len, strings)),
+                         window, 0, window, bits, 0, bits, 0, multiplier) + bytes([1] * 64)
+    filters = struct.pack("<%dQ" % len(words), *words)
+    table = b"".join(struct.pack("<II", *s) for s in slots)
+    return record, filters, table, nodes + bytes(64), where, count
 
 
 def longest(candidates):
@@ -102,41 +178,36 @@ def main(output, path):
     terms = {bytes.fromhex(p): (bytes.fromhex(r), int(i), int(prio)) for p, r, i, prio in rows}
     strings = sorted(terms)
     index = {s: i for i, s in enumerate(strings)}
-    states, depths, slot, nstates = automaton(strings)
+    tiers, filters, tables, nodes, where, nnodes = tier_sections(strings, index)
 
     blob = b""
     records = b""
     for s in strings:
         replacement, ident, priority = terms[s]
-        suffixes = [t for t in strings if s.endswith(t)]
-        following = longest([t for t in suffixes if t != s])
-        best = max(suffixes, key=lambda t: (terms[t][2], len(t)))
-        records += struct.pack("<qQIiIIII", ident, len(blob), len(replacement), priority, len(s),
-                               slot[s], 0 if following is None else index[following] + 1, index[best])
+        records += struct.pack("<qQIiII", ident, len(blob), len(replacement), priority, len(s), where[index[s]])
         blob += replacement
-    sections = [(1, states), (2, depths), (3, records), (4, blob)]
 
-    long_terms = sorted(s[::-1] for s in strings if len(s) > 32)
-    if long_terms:
-        lstates, ldepths, _, _ = automaton(long_terms)
-        lindex = {s: i for i, s in enumerate(long_terms)}
-        lrecords = b""
-        for s in long_terms:
-            prefixes = [t for t in long_terms if s.endswith(t)]
-            following = longest([t for t in prefixes if t != s])
-            best = min(prefixes, key=lambda t: (-terms[t[::-1]][2], terms[t[::-1]][1], -len(t)))
-            lrecords += struct.pack("<4I", index[s[::-1]],
-                                    0 if following is None else lindex[following] + 1, lindex[best], 0)
-        sections += [(5, lstates), (6, ldepths), (7, lrecords)]
+    reverse = sorted(s[::-1] for s in strings)
+    states, depths = automaton(reverse)
+    rindex = {s: i for i, s in enumerate(reverse)}
+    ends = b""
+    for s in reverse:
+        prefixes = [t for t in reverse if s.endswith(t)]
+        following = longest([t for t in prefixes if t != s])
+        first = min(prefixes, key=lambda t: (-terms[t[::-1]][2], terms[t[::-1]][1], -len(t)))
+        cover = min(prefixes, key=lambda t: (-terms[t[::-1]][2], -len(t)))
+        ends += struct.pack("<4I", index[s[::-1]], 0 if following is None else rindex[following] + 1,
+                            rindex[first], rindex[cover])
+    sections = enumerate([records, blob, tiers, filters, tables, nodes, states, depths, ends], 1)
 
-    at = 88 + 24 * len(sections)
+    at = 88 + 24 * 9
     table = body = b""
     for kind, data in sections:
         table += struct.pack("<IIQQ", kind, 0, at, len(data))
-        body += data + bytes(-len(data) % 8)
-        at += len(data) + -len(data) % 8
+        body += pad(data, 8)
+        at += len(pad(data, 8))
     lens = [len(s) for s in strings]
-    rest = struct.pack("<6I", len(strings), nstates, min(lens), max(lens), len(sections), 0) + table + body
+    rest = struct.pack("<6I", len(strings), nnodes, min(lens), max(lens), 9, 1) + table + body
     rest = hashlib.sha256(rest).digest() + rest
     head = b"\x89ACD\r\n\x1a\n" + struct.pack("<HHIQ", 1, 88, 0, len(rest) + 32)
     with open(output, "wb") as f:

@@ -57,6 +57,7 @@ set_build(term_set *set)
 		acd_builder *builder = acd_builder_create(&acd_libc_allocator);
 		acd_status	status = ACD_OK;
 
+		acd_builder_full_automaton(builder, set->full_automaton);
 		for (size_t i = 0; status == ACD_OK && i < set->nterms; i++)
 		{
 			const set_term *t = &set->terms[i];
@@ -96,6 +97,25 @@ set_strings(term_set *set, const char *const *strings, size_t n)
 		set_add(set, 0, strings[i], strlen(strings[i]), (int64_t) i, 0);
 }
 
+/* Force a path. */
+bool
+forced_path(unsigned which, acd_scan *scan)
+{
+	unsigned	n = 0;
+
+	for (int simd = ACD_SIMD_AUTO; simd <= ACD_SIMD_NEON; simd++)
+		for (int engine = ACD_ENGINE_AUTO; engine <= ACD_ENGINE_AUTOMATON; engine++)
+		{
+			if (!acd_simd_supported((acd_simd) simd))
+				continue;
+			scan->engine = (acd_engine) engine;
+			scan->simd = (acd_simd) simd;
+			if (n++ == which)
+				return true;
+		}
+	return false;
+}
+
 /* Fill with random letters of a small alphabet. */
 static void
 random_letters(uint64_t *rng, unsigned char *p, size_t len, uint32_t alphabet)
@@ -106,14 +126,14 @@ random_letters(uint64_t *rng, unsigned char *p, size_t len, uint32_t alphabet)
 
 /* A random term: short, long and periodic, or a piece of another term. */
 static size_t
-random_term(const term_set *set, uint64_t *rng, unsigned char *p, uint32_t alphabet)
+random_term(const term_set *set, uint64_t *rng, unsigned char *p, uint32_t alphabet, uint32_t min)
 {
 	uint32_t	what = rng_below(rng, 10);
 	size_t		len;
 
 	if (what < 6 || (set->nterms == 0 && what >= 8))
 	{
-		len = 1 + rng_below(rng, 12);
+		len = min + rng_below(rng, 12);
 		random_letters(rng, p, len, alphabet);
 	}
 	else if (what < 8)
@@ -136,6 +156,8 @@ random_term(const term_set *set, uint64_t *rng, unsigned char *p, uint32_t alpha
 		memcpy(p, other->bytes + from, len);
 		if (len < 90 && rng_below(rng, 2))
 			p[len++] = (unsigned char) ('a' + rng_below(rng, alphabet));
+		while (len < min)
+			p[len++] = (unsigned char) ('a' + rng_below(rng, alphabet));
 	}
 	return len;
 }
@@ -148,14 +170,19 @@ set_random(term_set *set, uint64_t *rng)
 	uint32_t	nmachines = 1 + rng_below(rng, 3);
 	unsigned char bytes[400];
 
+	static const uint32_t mins[] = {1, 1, 1, 3, 4, 7, 8, 8, 9, 12, 15, 17};
+
 	set_clear(set);
+	set->full_automaton = rng_below(rng, 2) == 0;
 	for (uint32_t m = 0; m < nmachines; m++)
 	{
-		uint32_t	n = 1 + rng_below(rng, 6);
+		uint32_t	n = 1 + rng_below(rng, nmachines > 1 || rng_below(rng, 3) ? 6 : 28);
+		uint32_t	min = mins[rng_below(rng, sizeof(mins) / sizeof(mins[0]))];
 
 		for (uint32_t i = 0; i < n; i++)
 		{
-			size_t		len = random_term(set, rng, bytes, alphabet);
+			size_t		len = random_term(set, rng, bytes, alphabet,
+												  rng_below(rng, 8) ? min : 1);
 
 			set_add(set, m, bytes, len, rng_below(rng, 2) ? (int64_t) set->nterms : rng_below(rng, 5),
 					(int32_t) rng_below(rng, 3) - 1);
@@ -229,12 +256,16 @@ all_matches(const term_set *set, const uint8_t *boundaries, const unsigned char 
 			found_list *out)
 {
 	bool		gone[MAX_SET_TERMS];
+	size_t		longest = 0;
 
 	for (size_t i = 0; i < set->nterms; i++)
+	{
 		gone[i] = displaced(set, &set->terms[i]);
+		longest = set->terms[i].len > longest ? set->terms[i].len : longest;
+	}
 	out->n = 0;
 	for (size_t end = 1; end <= len; end++)
-		for (size_t start = 0; start < end; start++)
+		for (size_t start = end > longest ? end - longest : 0; start < end; start++)
 			for (size_t i = 0; i < set->nterms; i++)
 				if (!gone[i] && set->terms[i].len == end - start && out->n < MAX_MATCHES &&
 					allowed(boundaries, start) && allowed(boundaries, end) &&

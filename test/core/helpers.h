@@ -32,6 +32,7 @@ typedef struct term_set
 	set_term	terms[MAX_SET_TERMS];
 	size_t		nterms;
 	size_t		nmachines;
+	bool		full_automaton;
 	acd_artifact artifacts[4];
 	acd_machine machines[4];
 	const acd_machine *pointers[4];
@@ -76,6 +77,12 @@ extern void oracle(const term_set *set, acd_kind kind, const uint8_t *boundaries
 /* An acd_match_fn that fills a found_list. */
 extern int	collect_match(void *arg, const acd_match *match);
 extern bool same_matches(const found_list *a, const found_list *b);
+
+/*
+ * The engines and instruction sets that can be forced here: number "which",
+ * counting from 0, which is none; false if there are fewer.
+ */
+extern bool forced_path(unsigned which, acd_scan *scan);
 
 /* Build one machine from C strings with ids 0, 1, ... */
 extern void set_strings(term_set *set, const char *const *strings, size_t n);

@@ -144,7 +144,7 @@ static acd_kind scan_kind;
 static acd_status
 scan_once(void)
 {
-	acd_scan	scan = {set.pointers, set.nmachines, scan_kind, NULL, &counting, NULL, NULL};
+	acd_scan	scan = {set.pointers, set.nmachines, scan_kind, NULL, &counting, NULL, NULL, ACD_ENGINE_AUTO, ACD_SIMD_AUTO};
 	size_t		n = 0;
 
 	return acd_find(&scan, scan_text, scan_len, count_match, &n);
@@ -185,7 +185,7 @@ int
 main(void)
 {
 	static char text[4096];
-	static char bytes[300];
+	static char bytes[390];
 
 	set_clear(&set);
 	for (uint32_t m = 0; m < 2; m++)

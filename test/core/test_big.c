@@ -47,7 +47,7 @@ main(void)
 	acd_artifact a = {0};
 	acd_machine m;
 	const acd_machine *p = &m;
-	acd_scan	scan = {&p, 1, ACD_ALL_OVERLAPPING, NULL, NULL, NULL, NULL};
+	acd_scan	scan = {&p, 1, ACD_ALL_OVERLAPPING, NULL, NULL, NULL, NULL, ACD_ENGINE_AUTO, ACD_SIMD_AUTO};
 	check		c = {0};
 	uint64_t	rng = 4711;
 	bool		added = true;

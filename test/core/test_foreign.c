@@ -72,7 +72,7 @@ same_scans(const acd_machine *machine, uint64_t *rng)
 	{
 		unsigned char text[300];
 		size_t		len = random_text(&set, rng, text, sizeof(text));
-		acd_scan	scan = {set.pointers, 1, (acd_kind) kind, NULL, NULL, NULL, NULL};
+		acd_scan	scan = {set.pointers, 1, (acd_kind) kind, NULL, NULL, NULL, NULL, ACD_ENGINE_AUTO, ACD_SIMD_AUTO};
 		acd_machine kept = set.machines[0];
 		bool		same;
 

@@ -38,23 +38,23 @@ count_match(void *arg, const acd_match *match)
 static void
 check(const char *name, acd_kind kind, const uint8_t *boundaries, double bound)
 {
-	acd_scan	scan = {set.pointers, set.nmachines, kind, boundaries, NULL, count_poll, NULL};
+	acd_scan	scan = {set.pointers, set.nmachines, kind, boundaries, NULL, count_poll, NULL, ACD_ENGINE_AUTO, ACD_SIMD_AUTO};
 	double		steps;
 
 	polls = matches = 0;
 	if (acd_find(&scan, text, TEXT_LEN, count_match, NULL) != ACD_OK)
 		polls = 1000000;
 	steps = (double) polls * ACD_POLL_BYTES / TEXT_LEN;
-	ok(steps <= bound && steps >= 0.9, "%s, %s: %.2f steps a byte, %zu matches", name, acd_kind_name(kind), steps, matches);
+	ok(steps <= bound && steps >= 0.5, "%s, %s: %.2f steps a byte, %zu matches", name, acd_kind_name(kind), steps, matches);
 }
 
 /* Run the current set and text through all kinds. */
 static void
 check_all(const char *name)
 {
-	check(name, ACD_COVER, NULL, 1.01);
-	check(name, ACD_LEFTMOST_LONGEST, NULL, 45);
-	check(name, ACD_LEFTMOST_FIRST, NULL, 45);
+	check(name, ACD_COVER, NULL, 14);
+	check(name, ACD_LEFTMOST_LONGEST, NULL, 14);
+	check(name, ACD_LEFTMOST_FIRST, NULL, 14);
 }
 
 /* Add a^before + middle + a^after. */
@@ -98,8 +98,8 @@ main(void)
 	check_all("a^k b in three machines on a^n");
 	for (size_t i = 0; i < TEXT_LEN; i += 97)
 		text[i] = 'b';
-	check("a^k b in three machines on (b a^96)^n", ACD_COVER, NULL, 1.1);
-	check("a^k b in three machines on (b a^96)^n", ACD_LEFTMOST_LONGEST, NULL, 45);
+	check("a^k b in three machines on (b a^96)^n", ACD_COVER, NULL, 14);
+	check("a^k b in three machines on (b a^96)^n", ACD_LEFTMOST_LONGEST, NULL, 14);
 	set_free(&set);
 
 	set_clear(&set);
@@ -128,8 +128,8 @@ main(void)
 
 	/* Boundaries everywhere cost nothing more. */
 	memset(bits, 0xFF, sizeof(bits));
-	check("the same with boundaries", ACD_COVER, bits, 1.01);
-	check("the same with boundaries", ACD_LEFTMOST_LONGEST, bits, 45);
+	check("the same with boundaries", ACD_COVER, bits, 14);
+	check("the same with boundaries", ACD_LEFTMOST_LONGEST, bits, 14);
 	set_free(&set);
 	return done_testing();
 }

@@ -1,7 +1,8 @@
 /*
  * test_random.c
  *		Random term sets and texts against the brute-force oracle: every kind,
- *		contains and replace, with and without boundaries.
+ *		contains and replace, with and without boundaries, by every engine and
+ *		instruction set there is.
  *
  * CORE_CASES and CORE_SEED set how many and which.
  *
@@ -9,7 +10,7 @@
  */
 #include "helpers.h"
 
-#define TEXT_MAX		240
+#define TEXT_MAX		800
 #define TEXTS_PER_SET	4
 
 typedef struct buffer
@@ -67,10 +68,32 @@ check_replace(const acd_scan *scan, const unsigned char *text, size_t len)
 		memcmp(have.bytes, want.bytes, want.len) == 0;
 }
 
-/* Run one text through everything; the number of cases, or 0 on a mismatch. */
+/* Find, contains and replace along one path. */
+static bool
+check_path(const acd_scan *scan, const unsigned char *text, size_t len)
+{
+	bool		any;
+
+	got.n = 0;
+	got.broken = false;
+	got.set = &set;
+	if (acd_find(scan, text, len, collect_match, &got) == ACD_OK && same_matches(&got, &expected) &&
+		acd_contains(scan, text, len, &any) == ACD_OK && any == (expected.n > 0) &&
+		(scan->kind == ACD_ALL_OVERLAPPING || check_replace(scan, text, len)))
+		return true;
+	printf("# mismatch in %s, engine %d, simd %s\n", acd_kind_name(scan->kind), scan->engine,
+		   acd_simd_name(scan->simd));
+	return false;
+}
+
+/*
+ * Run one text through everything, along the default path and a forced one
+ * in turn; the number of cases, or 0 on a mismatch.
+ */
 static unsigned long
 check_text(const unsigned char *text, size_t len, const uint8_t *boundaries)
 {
+	static unsigned which;
 	acd_scan	scan = {0};
 	unsigned long cases = 0;
 
@@ -79,28 +102,18 @@ check_text(const unsigned char *text, size_t len, const uint8_t *boundaries)
 	scan.boundaries = boundaries;
 	for (int kind = ACD_ALL_OVERLAPPING; kind <= ACD_COVER; kind++)
 	{
-		bool		any;
-
 		scan.kind = (acd_kind) kind;
 		oracle(&set, scan.kind, boundaries, text, len, &expected);
-		got.n = 0;
-		got.broken = false;
-		got.set = &set;
-		if (acd_find(&scan, text, len, collect_match, &got) != ACD_OK || !same_matches(&got, &expected))
-		{
-			printf("# mismatch in %s\n", acd_kind_name(scan.kind));
+		forced_path(0, &scan);
+		if (!check_path(&scan, text, len))
 			return 0;
-		}
-		if (acd_contains(&scan, text, len, &any) != ACD_OK || any != (expected.n > 0))
+		if (!forced_path(++which, &scan))
 		{
-			printf("# mismatch in contains\n");
-			return 0;
+			which = 1;
+			forced_path(which, &scan);
 		}
-		if (scan.kind != ACD_ALL_OVERLAPPING && !check_replace(&scan, text, len))
-		{
-			printf("# mismatch in replace, %s\n", acd_kind_name(scan.kind));
+		if (!check_path(&scan, text, len))
 			return 0;
-		}
 		cases++;
 	}
 	return cases + 1;
@@ -145,7 +158,7 @@ main(void)
 			unsigned char text[TEXT_MAX];
 			uint8_t		bits[TEXT_MAX / 8 + 1];
 			bool		bounded = rng_below(&rng, 3) == 0;
-			size_t		len = random_text(&set, &rng, text, rng_below(&rng, 4) ? 60 : TEXT_MAX);
+			size_t		len = random_text(&set, &rng, text, rng_below(&rng, 4) ? 60 : rng_below(&rng, 4) ? 240 : TEXT_MAX);
 			unsigned long n;
 
 			for (size_t k = 0; k < sizeof(bits); k++)

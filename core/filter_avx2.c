@@ -1,0 +1,77 @@
+/*
+ * filter_avx2.c
+ *		The filters with 32-byte vectors.
+ *
+ * A class of bytes is two tables of 16 bytes, by low and by high half of a
+ * byte: the byte is in the class where the two entries have a bit in common,
+ * which a byte shuffle looks up for a vector at once.
+ *
+ * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
+ */
+#include "acd_filter.h"
+
+#if ACD_X86
+
+#include <immintrin.h>
+
+#define NAME(x)				x##_avx2
+#define TARGET				__attribute__((target("avx2")))
+#define PAIR_MASK(c, p)		pair_mask(c, p, 64)
+#define PAIR_MASK_32(c, p)	pair_mask(c, p, 32)
+#define ONE_MASK(c, p)		one_mask(c, p)
+
+/* Bytes that are in no class become 0. */
+TARGET static ACD_ALWAYS_INLINE __m256i
+classify(const unsigned char *tables, const unsigned char *p)
+{
+	__m256i		half = _mm256_set1_epi8(15);
+	__m256i		low_table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *) tables));
+	__m256i		high_table = _mm256_broadcastsi128_si256(_mm_loadu_si128((const void *) (tables + 16)));
+	__m256i		v = _mm256_loadu_si256((const void *) p);
+	__m256i		low = _mm256_shuffle_epi8(low_table, _mm256_and_si256(v, half));
+	__m256i		high = _mm256_shuffle_epi8(high_table, _mm256_and_si256(_mm256_srli_epi16(v, 4), half));
+
+	return _mm256_and_si256(low, high);
+}
+
+/* Bits of the bytes that are in the first class, the next one in the second. */
+TARGET static ACD_ALWAYS_INLINE uint64_t
+pair_mask(const unsigned char *classes, const unsigned char *p, unsigned n)
+{
+	__m256i		zero = _mm256_setzero_si256();
+	uint64_t	mask = 0;
+
+	for (unsigned i = 0; i < n; i += 32)
+	{
+		__m256i		no = _mm256_or_si256(_mm256_cmpeq_epi8(classify(classes, p + i), zero),
+										 _mm256_cmpeq_epi8(classify(classes + 32, p + i + 1), zero));
+
+		mask |= (uint64_t) (uint32_t) ~_mm256_movemask_epi8(no) << i;
+	}
+	return mask;
+}
+
+/* Bits of the bytes that are in the first class. */
+TARGET static ACD_ALWAYS_INLINE uint64_t
+one_mask(const unsigned char *classes, const unsigned char *p)
+{
+	uint64_t	mask = 0;
+
+	for (unsigned i = 0; i < 64; i += 32)
+	{
+		__m256i		no = _mm256_cmpeq_epi8(classify(classes, p + i), _mm256_setzero_si256());
+
+		mask |= (uint64_t) (uint32_t) ~_mm256_movemask_epi8(no) << i;
+	}
+	return mask;
+}
+
+#include "filter_kernel.h"
+
+const acd_filters acd_filters_avx2 = {starts_avx2, windows_avx2};
+
+#else
+
+typedef int acd_no_avx2;		/* a file must not be empty */
+
+#endif

@@ -1,0 +1,181 @@
+/*
+ * filter_kernel.h
+ *		The filters' loops, included once for each instruction set.
+ *
+ * The includer defines
+ *	 NAME(x)		the name of function x for this instruction set
+ *	 TARGET			attributes of its functions
+ *	 PAIR_MASK(c, p) bits of the 64 bytes at p that are in the first class of
+ *					c while the byte after them is in the second
+ *	 PAIR_MASK_32(c, p) the same for 32 bytes
+ *	 ONE_MASK(c, p)	bits of the 64 bytes at p that are in the first class
+ * which may read ACD_READ bytes from p.
+ *
+ * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
+ */
+
+/* Look at each start. */
+TARGET static size_t
+NAME(starts) (const acd_tier *tier, const unsigned char *text, size_t len,
+			  size_t from, size_t to, acd_hits *hits)
+{
+	const unsigned char *filter = tier->filter;
+	const unsigned char *classes = tier->classes;
+	uint64_t	gram_mask = tier->gram_mask;
+	uint64_t	multiplier = tier->multiplier;
+	uint32_t	shift = tier->filter_shift;
+	unsigned char copy[ACD_READ];
+	uint32_t	n = 0;
+	size_t		at = from;
+
+	while (at < to && n <= ACD_HITS_STOP)
+	{
+		const unsigned char *p = text + at;
+		size_t		left = to - at;
+		uint64_t	mask;
+
+		if (ACD_UNLIKELY(len - at < ACD_READ))
+			p = acd_readable(p, len - at, copy);
+		mask = left > 32 ? PAIR_MASK(classes, p) : PAIR_MASK_32(classes, p);
+		if (left < 64)
+			mask &= (UINT64_C(1) << left) - 1;
+		while (mask != 0)
+		{
+			uint32_t	j = acd_lowest_bit(mask);
+			uint64_t	hash = (acd_le64(p + j) & gram_mask) * multiplier;
+
+			mask &= mask - 1;
+			hits->at[n] = (uint32_t) (at - from) + j;
+			hits->hash[n] = hash;
+			n += acd_filter_has(filter, shift, hash);
+		}
+		at += 64;
+	}
+	hits->n = n;
+	return at < to ? at : to;
+}
+
+/*
+ * Look at windows while most of the text is bytes no term has: 64 bytes at a
+ * time, probing only windows all of whose bytes some term could have.  Gives
+ * up where three in four windows are probed.
+ */
+TARGET static size_t
+NAME(sparse_windows) (const acd_tier *tier, const unsigned char *text, size_t len,
+					  size_t from, size_t to, acd_hits *hits)
+{
+	const unsigned char *filter = tier->filter;
+	const unsigned char *classes = tier->classes;
+	uint32_t	step = tier->step;
+	uint32_t	window = tier->window;
+	uint32_t	nwindows = (64 - window) / step + 1;
+	uint64_t	steps = 0;
+	uint32_t	n = 0;
+	uint32_t	seen = 0;
+	uint32_t	probed = 0;
+	size_t		at = from;
+
+	for (uint32_t i = 0; i < nwindows; i++)
+		steps |= UINT64_C(1) << (i * step);
+	while (at + nwindows * step <= to && len - at >= ACD_READ && n <= ACD_WINDOW_HITS)
+	{
+		const unsigned char *p = text + at;
+		uint64_t	mask = ONE_MASK(classes, p);
+		uint32_t	run = 1;
+
+		/* All bytes of a window, not only its first. */
+		for (; run * 2 <= window; run *= 2)
+			mask &= mask >> run;
+		mask &= mask >> (window - run);
+		mask &= steps;
+		while (mask != 0)
+		{
+			uint32_t	j = acd_lowest_bit(mask);
+			uint64_t	hash = (acd_le64(p + j) & tier->gram_mask) * tier->multiplier;
+
+			mask &= mask - 1;
+			probed++;
+			if (ACD_UNLIKELY(acd_filter_has(filter, tier->filter_shift, hash)))
+				hits->at[n++] = (uint32_t) (at - from) + j;
+		}
+		at += nwindows * step;
+		seen += nwindows;
+		if (seen >= 256)
+		{
+			if (probed * 4 > seen * 3)
+				break;
+			seen = probed = 0;
+		}
+	}
+	hits->n = n;
+	return at;
+}
+
+#ifndef DENSE_WINDOWS
+/* Look at windows, all of whose bytes and 8 from their start are in the text. */
+TARGET static size_t
+NAME(dense_windows) (const acd_tier *tier, const unsigned char *text, size_t from, size_t at,
+					 size_t to, acd_hits *hits)
+{
+	const unsigned char *filter = tier->filter;
+	uint64_t	gram_mask = tier->gram_mask;
+	uint64_t	multiplier = tier->multiplier;
+	uint32_t	shift = tier->filter_shift;
+	size_t		step = tier->step;
+	uint32_t	n = hits->n;
+	bool		many = false;
+
+	while (at < to && n <= ACD_WINDOW_HITS)
+	{
+		size_t		end = to - at > 32 * step ? at + 32 * step : to;
+		uint32_t	before = n;
+
+		/* Where many pass, a branch that is often wrong costs more than a store. */
+		if (many)
+			for (; at < end; at += step)
+			{
+				uint64_t	hash = (acd_le64(text + at) & gram_mask) * multiplier;
+
+				hits->at[n] = (uint32_t) (at - from);
+				n += acd_filter_has(filter, shift, hash);
+			}
+		else
+			for (; at < end; at += step)
+			{
+				uint64_t	hash = (acd_le64(text + at) & gram_mask) * multiplier;
+
+				if (ACD_UNLIKELY(acd_filter_has(filter, shift, hash)))
+					hits->at[n++] = (uint32_t) (at - from);
+			}
+		many = n - before > 1;
+	}
+	hits->n = n;
+	return at;
+}
+#define DENSE_WINDOWS NAME(dense_windows)
+#endif
+
+/* Look at windows. */
+TARGET static size_t
+NAME(windows) (const acd_tier *tier, const unsigned char *text, size_t len,
+			   size_t from, size_t to, acd_hits *hits)
+{
+	size_t		at = from;
+	size_t		full = len >= 8 ? len - 7 : 0;	/* from there on, fewer than 8 bytes */
+
+	hits->n = 0;
+	if (to - from >= 512)
+		at = NAME(sparse_windows) (tier, text, len, from, to, hits);
+	full = full < to ? full : to;
+	if (at < full && hits->n <= ACD_WINDOW_HITS)
+		at = DENSE_WINDOWS(tier, text, from, at, full, hits);
+	for (; at >= full && at < to && hits->n <= ACD_WINDOW_HITS; at += tier->step)
+	{
+		unsigned char copy[8] = {0};
+
+		memcpy(copy, text + at, len - at < 8 ? len - at : 8);
+		hits->at[hits->n] = (uint32_t) (at - from);
+		hits->n += acd_filter_has(tier->filter, tier->filter_shift, acd_gram_hash(tier, acd_le64(copy)));
+	}
+	return at;
+}

@@ -1,0 +1,72 @@
+/*
+ * filter_neon.c
+ *		The filters with NEON's 16-byte vectors.
+ *
+ * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
+ */
+#include "acd_filter.h"
+
+#if ACD_NEON
+
+#include <arm_neon.h>
+
+#define NAME(x)				x##_neon
+#define TARGET
+#define PAIR_MASK(c, p)		pair_mask(c, p, 64)
+#define PAIR_MASK_32(c, p)	pair_mask(c, p, 32)
+#define ONE_MASK(c, p)		one_mask(c, p)
+
+/* All bits of the bytes in a class are 1, of others 0. */
+static ACD_ALWAYS_INLINE uint8x16_t
+classify(const unsigned char *tables, const unsigned char *p)
+{
+	uint8x16_t	v = vld1q_u8(p);
+	uint8x16_t	low = vqtbl1q_u8(vld1q_u8(tables), vandq_u8(v, vdupq_n_u8(15)));
+	uint8x16_t	high = vqtbl1q_u8(vld1q_u8(tables + 16), vshrq_n_u8(v, 4));
+
+	return vtstq_u8(low, high);
+}
+
+/* One bit for each byte, which is all 1 or all 0. */
+static ACD_ALWAYS_INLINE uint64_t
+bits_of(uint8x16_t v)
+{
+	static const unsigned char weights[16] = {
+		1, 2, 4, 8, 16, 32, 64, 128, 1, 2, 4, 8, 16, 32, 64, 128
+	};
+	uint8x16_t	weighed = vandq_u8(v, vld1q_u8(weights));
+
+	return (uint64_t) vaddv_u8(vget_low_u8(weighed)) | (uint64_t) vaddv_u8(vget_high_u8(weighed)) << 8;
+}
+
+/* Bits of the bytes that are in the first class, the next one in the second. */
+static ACD_ALWAYS_INLINE uint64_t
+pair_mask(const unsigned char *classes, const unsigned char *p, unsigned n)
+{
+	uint64_t	mask = 0;
+
+	for (unsigned i = 0; i < n; i += 16)
+		mask |= bits_of(vandq_u8(classify(classes, p + i), classify(classes + 32, p + i + 1))) << i;
+	return mask;
+}
+
+/* Bits of the bytes that are in the first class. */
+static ACD_ALWAYS_INLINE uint64_t
+one_mask(const unsigned char *classes, const unsigned char *p)
+{
+	uint64_t	mask = 0;
+
+	for (unsigned i = 0; i < 64; i += 16)
+		mask |= bits_of(classify(classes, p + i)) << i;
+	return mask;
+}
+
+#include "filter_kernel.h"
+
+const acd_filters acd_filters_neon = {starts_neon, windows_neon};
+
+#else
+
+typedef int acd_no_neon;		/* a file must not be empty */
+
+#endif

@@ -1,0 +1,359 @@
+/*
+ * sweep.c
+ *		Going through a text from one possible start of a term to the next.
+ *
+ * Each tier of each machine is a source.  A source's filter is run over a
+ * stretch of text, what passes is looked up in its table, and what is found
+ * there is a tree to walk.  With several sources the least start goes first.
+ *
+ * Looking up and walking are done for many starts at a time, each memory
+ * access prefetched: a filter's point is that its accesses do not depend on
+ * each other as an automaton's do.
+ *
+ * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
+ */
+#include "acd_scan.h"
+
+#define STRETCH			16384		/* bytes a source looks at in one go */
+#define MAX_SOURCES		(ACD_MAX_MACHINES * ACD_MAX_TIERS)
+#define MAX_FOUND		(ACD_WINDOW_HITS * 2 * ACD_MAX_STEP)
+#define SET_FOUND		512			/* shared by the sources of a set */
+
+/* Trees found, in order of their starts. */
+typedef struct found
+{
+	uint32_t	n;
+	uint32_t	at[MAX_FOUND];	/* relative to where the search began */
+	uint32_t	ref[MAX_FOUND];
+} found;
+
+/* Begin a scan. */
+acd_status
+acd_sweep_begin(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t len,
+				acd_taker taker, acd_match_fn fn, void *arg)
+{
+	if (scan == NULL || scan->nmachines > ACD_MAX_MACHINES ||
+		(scan->nmachines > 0 && scan->machines == NULL) || (text == NULL && len > 0) ||
+		(unsigned) scan->engine > (unsigned) ACD_ENGINE_AUTOMATON ||
+		(scan->simd != ACD_SIMD_AUTO && !acd_simd_supported(scan->simd)))
+		return ACD_ERR_ARGUMENT;
+	sweep->scan = scan;
+	sweep->text = text;
+	sweep->len = len;
+	sweep->allocator = scan->allocator != NULL ? scan->allocator : &acd_libc_allocator;
+	sweep->fn = fn;
+	sweep->arg = arg;
+	sweep->taker = taker;
+	sweep->resume = 0;
+	sweep->unpolled = 0;
+	sweep->open = false;
+	sweep->cost = 0;
+	sweep->cost_since = 0;
+	sweep->cost_limit = 4096;
+	sweep->backlogs = NULL;
+	sweep->waiting = sweep->first_waiting;
+	sweep->nwaiting = 0;
+	sweep->waiting_capacity = ACD_INLINE_WAITING;
+	return ACD_OK;
+}
+
+/* Poll. */
+acd_status
+acd_sweep_poll_now(acd_sweep *sweep)
+{
+	sweep->unpolled = 0;
+	if (sweep->scan->poll != NULL && sweep->scan->poll(sweep->scan->poll_arg) != 0)
+		return ACD_ERR_STOPPED;
+	return ACD_OK;
+}
+
+/* Hash of the prefix at text[p], which the text holds in full. */
+static inline uint64_t
+prefix_hash_at(const acd_tier *tier, const unsigned char *text, size_t len, size_t p)
+{
+	unsigned char copy[ACD_MAX_PREFIX + 8] = {0};
+
+	if (ACD_LIKELY(len - p >= ACD_MAX_PREFIX))
+		return acd_prefix_hash(tier, text + p);
+	memcpy(copy, text + p, len - p);
+	return acd_prefix_hash(tier, copy);
+}
+
+/*
+ * Turn windows that passed the filter into the starts they can belong to,
+ * from "from" on and before "to", that pass the filter of whole prefixes.
+ */
+static uint32_t
+expand_windows(const acd_tier *tier, const unsigned char *text, size_t len, size_t first,
+			   size_t from, size_t to, const acd_hits *hits, uint32_t *at, uint64_t *hashes)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t i = 0; i < hits->n; i++)
+	{
+		size_t		window = first + hits->at[i];
+		size_t		p = window + 1 - tier->step;
+		size_t		end = window + 1 < to ? window + 1 : to;
+
+		for (p = p > from ? p : from; p < end; p++)
+		{
+			uint64_t	hash = prefix_hash_at(tier, text, len, p);
+
+			at[n] = (uint32_t) (p - from);
+			hashes[n] = hash;
+			n += acd_filter_has(tier->starts, tier->starts_shift, hash);
+		}
+	}
+	return n;
+}
+
+/* Look up hashes, and let the trees found be loaded. */
+static inline void
+look_up(const acd_machine *machine, const acd_tier *tier, uint32_t n, const uint32_t *at,
+		const uint64_t *hashes, found *out)
+{
+	uint32_t	found_n = 0;
+
+	if (n > 2)
+		for (uint32_t i = 0; i < n; i++)
+			ACD_PREFETCH(tier->table + (hashes[i] >> tier->table_shift) * ACD_PREFIX_SLOT_SIZE);
+	for (uint32_t i = 0; i < n; i++)
+	{
+		uint32_t	ref = acd_tier_lookup(tier, hashes[i]);
+
+		ACD_PREFETCH(machine->nodes + (ref & ACD_REF_MASK));
+		out->at[found_n] = at[i];
+		out->ref[found_n] = ref;
+		found_n += ref != 0;
+	}
+	out->n = found_n;
+}
+
+/* Find trees of a tier that looks at each start.  Returns where to go on. */
+static size_t
+find_starts(const acd_sweep *sweep, const acd_machine *machine, const acd_tier *tier,
+			const acd_filters *filters, size_t from, size_t to, found *out)
+{
+	acd_hits	hits;
+	size_t		end = filters->starts(tier, sweep->text, sweep->len, from, to, &hits);
+
+	out->n = 0;
+	if (hits.n > 0)
+		look_up(machine, tier, hits.n, hits.at, hits.hash, out);
+	return end;
+}
+
+/* Find trees of a tier that looks at windows. */
+static size_t
+find_windows(const acd_sweep *sweep, const acd_machine *machine, const acd_tier *tier,
+			 const acd_filters *filters, size_t from, size_t to, found *out)
+{
+	size_t		step = tier->step;
+	size_t		first = from - from % step + step - 1;
+	size_t		last = to - 1 - (to - 1) % step + step - 1;
+	acd_hits	hits;
+	size_t		next = filters->windows(tier, sweep->text, sweep->len, first, last + 1, &hits);
+	size_t		end = next > last ? to : next + 1 - step;
+
+	out->n = 0;
+	if (hits.n > 0)
+	{
+		uint32_t	at[MAX_FOUND];
+		uint64_t	hashes[MAX_FOUND];
+		uint32_t	n = expand_windows(tier, sweep->text, sweep->len, first, from, end, &hits, at, hashes);
+
+		look_up(machine, tier, n, at, hashes, out);
+	}
+	return end;
+}
+
+static inline size_t
+find(const acd_sweep *sweep, const acd_machine *machine, const acd_tier *tier,
+	 const acd_filters *filters, size_t from, size_t to, found *out)
+{
+	return tier->step == 0 ? find_starts(sweep, machine, tier, filters, from, to, out) :
+		find_windows(sweep, machine, tier, filters, from, to, out);
+}
+
+/* The filters a scan uses for a machine. */
+static inline const acd_filters *
+filters_of(const acd_scan *scan, const acd_machine *machine)
+{
+	return acd_simd_filters(scan->simd != ACD_SIMD_AUTO ? scan->simd : (acd_simd) machine->simd);
+}
+
+/* Scan with one machine that has one tier. */
+static acd_status
+run_single(acd_sweep *sweep)
+{
+	const acd_machine *machine = sweep->scan->machines[0];
+	const acd_tier *tier = &machine->tiers[0];
+	const acd_filters *filters = filters_of(sweep->scan, machine);
+	size_t		last = sweep->len - tier->min_len + 1;
+	size_t		pos = 0;
+	found		out;
+
+	while (pos < last)
+	{
+		size_t		from = pos;
+		acd_status	status;
+
+		pos = find(sweep, machine, tier, filters, from, last - from > STRETCH ? from + STRETCH : last, &out);
+		for (uint32_t i = 0; i < out.n; i++)
+		{
+			if (from + out.at[i] < sweep->resume)
+				continue;
+			status = acd_take_tree(sweep, 0, out.ref[i], from + out.at[i]);
+			if (status != ACD_OK)
+				return status;
+		}
+		status = acd_sweep_poll(sweep, pos - from);
+		if (status != ACD_OK)
+			return status;
+		pos = pos > sweep->resume ? pos : sweep->resume;
+	}
+	return ACD_OK;
+}
+
+/* A tier of a machine of a set. */
+typedef struct source
+{
+	const acd_tier *tier;
+	const acd_machine *machine;
+	uint32_t	index;			/* of the machine */
+	uint32_t	n;				/* trees found */
+	uint32_t	i;				/* of which so many are taken */
+	size_t		pos;			/* where to look for more */
+	size_t		last;			/* behind the last possible start */
+	size_t		base;			/* starts are relative to that */
+	uint32_t   *at;
+	uint32_t   *ref;
+} source;
+
+/* Find a source's next trees that start before "end". */
+static void
+refill(const acd_sweep *sweep, source *src, size_t end, uint32_t capacity)
+{
+	const acd_filters *filters = filters_of(sweep->scan, src->machine);
+	size_t		to = src->last < end ? src->last : end;
+	found		out;
+
+	src->n = src->i = 0;
+	if (src->pos < sweep->resume)
+		src->pos = sweep->resume;
+	while (src->n == 0 && src->pos < to)
+	{
+		src->base = src->pos;
+		src->pos = find(sweep, src->machine, src->tier, filters, src->base, to, &out);
+		src->n = out.n;
+		if (out.n > capacity)
+		{
+			src->n = capacity;
+			src->pos = src->base + out.at[capacity];
+		}
+		memcpy(src->at, out.at, src->n * sizeof(uint32_t));
+		memcpy(src->ref, out.ref, src->n * sizeof(uint32_t));
+	}
+}
+
+/* Take the trees that start before "end", least start first. */
+static acd_status
+merge(acd_sweep *sweep, source *sources, uint32_t nsources, size_t end, uint32_t capacity)
+{
+	for (;;)
+	{
+		source	   *least = NULL;
+		size_t		start = 0;
+		acd_status	status;
+
+		for (uint32_t i = 0; i < nsources; i++)
+		{
+			source	   *src = &sources[i];
+
+			if (src->i == src->n)
+			{
+				if (src->pos >= end || src->pos >= src->last)
+					continue;
+				refill(sweep, src, end, capacity);
+				if (src->n == 0)
+					continue;
+			}
+			if (least == NULL || src->base + src->at[src->i] < start)
+			{
+				least = src;
+				start = src->base + src->at[src->i];
+			}
+		}
+		if (least == NULL)
+			return ACD_OK;
+		status = acd_take_tree(sweep, least->index, least->ref[least->i++], start);
+		if (status != ACD_OK)
+			return status;
+	}
+}
+
+/* Scan with any number of machines and tiers. */
+static acd_status
+run_set(acd_sweep *sweep)
+{
+	const acd_scan *scan = sweep->scan;
+	uint32_t	at[SET_FOUND];
+	uint32_t	ref[SET_FOUND];
+	source		sources[MAX_SOURCES];
+	uint32_t	nsources = 0;
+	uint32_t	capacity;
+
+	for (uint32_t m = 0; m < scan->nmachines; m++)
+		for (uint32_t t = 0; t < scan->machines[m]->ntiers; t++)
+			nsources += sweep->len >= scan->machines[m]->tiers[t].min_len;
+	if (nsources == 0)
+		return ACD_OK;
+	capacity = SET_FOUND / nsources;
+	nsources = 0;
+	for (uint32_t m = 0; m < scan->nmachines; m++)
+		for (uint32_t t = 0; t < scan->machines[m]->ntiers; t++)
+		{
+			const acd_tier *tier = &scan->machines[m]->tiers[t];
+
+			if (sweep->len < tier->min_len)
+				continue;
+			sources[nsources] = (source) {tier, scan->machines[m], m, 0, 0, 0,
+				sweep->len - tier->min_len + 1, 0, at + nsources * capacity, ref + nsources * capacity};
+			nsources++;
+		}
+
+	for (size_t pos = 0; pos < sweep->len;)
+	{
+		size_t		end = sweep->len - pos > STRETCH ? pos + STRETCH : sweep->len;
+		acd_status	status = merge(sweep, sources, nsources, end, capacity);
+
+		if (status == ACD_OK)
+			status = acd_sweep_poll(sweep, end - pos);
+		if (status != ACD_OK)
+			return status;
+		pos = end;
+	}
+	return ACD_OK;
+}
+
+/* Go through the text. */
+acd_status
+acd_sweep_run(acd_sweep *sweep)
+{
+	const acd_scan *scan = sweep->scan;
+	acd_status	status = ACD_OK;
+
+	if (scan->nmachines == 1 && scan->machines[0]->ntiers == 1)
+	{
+		if (sweep->len >= scan->machines[0]->tiers[0].min_len)
+			status = run_single(sweep);
+	}
+	else if (scan->nmachines > 0)
+		status = run_set(sweep);
+	if (status == ACD_OK)
+		status = acd_take_rest(sweep);
+	if (sweep->waiting != sweep->first_waiting)
+		acd_release(sweep->allocator, sweep->waiting);
+	acd_automaton_free(sweep);
+	return status;
+}
