@@ -289,9 +289,6 @@ put_list(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const Ac
 	W2jText		separator = layout_of(decoder)->separator;
 	bool		first = true;
 
-	/* wal2json forgets these without the types */
-	if (list == W2J_OPTIONALS && !decoder->options.include_types)
-		return pos;
 	for (int i = 0; i < plan->ncolumns; i++)
 	{
 		if (!is_listed(&plan->columns[i], &row[i], kind))

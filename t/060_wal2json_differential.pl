@@ -179,7 +179,8 @@ run_script("$FindBin::Bin/sql/wal2json_tables.sql");
 # Version 1 of wal2json 2.5 tells the primary key only where it is the replica
 # identity, later ones and we wherever there is one: the tables in between are
 # left out of the sets that ask for it, and have a case of their own below.
-my $tells_every_key = tells_every_key();
+my $probe = probe();
+my $tells_every_key = $probe =~ /pknames/;
 my @tables_without_key = ();
 @tables_without_key =
   ('filter-tables=shapes.evolving,shapes.evolved,' . $node->safe_psql($db, <<'SQL')) unless $tells_every_key;
@@ -188,14 +189,18 @@ SELECT string_agg('*.' || relname, ',' ORDER BY relname) FROM pg_class c
 		AND EXISTS (SELECT FROM pg_index WHERE indrelid = c.oid AND indisprimary)
 SQL
 
-sub tells_every_key
+# It forgets which columns are optional where types are not asked for, up to
+# 2.6: another case of its own.
+my $forgets_optional = $probe =~ /"columnoptionals":\[\]/;
+
+sub probe
 {
 	$node->safe_psql($db, "SELECT pg_create_logical_replication_slot('probe', 'wal2json')");
 	$node->safe_psql($db, 'CREATE TABLE probe (id int PRIMARY KEY); ALTER TABLE probe REPLICA IDENTITY FULL; INSERT INTO probe VALUES (1); DROP TABLE probe');
 	my $line = $node->safe_psql($db,
-		"SELECT data FROM pg_logical_slot_get_changes('probe', NULL, NULL, 'include-pk', 'on') WHERE data LIKE '%probe%'");
+		"SELECT data FROM pg_logical_slot_get_changes('probe', NULL, NULL, 'include-pk', 'on', 'include-not-null', 'on', 'include-types', 'off') WHERE data LIKE '%probe%'");
 	$node->safe_psql($db, "SELECT pg_drop_replication_slot('probe')");
-	return $line =~ /pknames/;
+	return $line;
 }
 
 $node->safe_psql($db, 'CREATE EXTENSION acdat_decoder');
@@ -331,8 +336,10 @@ push @sets, [];
 foreach my $set (@sets)
 {
 	my %value = map { split /=/, $_, 2 } @$set;
-	push @$set, @tables_without_key
-	  if ($value{'format-version'} || 1) == 1 && ($value{'include-pk'} || '') =~ /^(?:on|true)$/;
+	next if ($value{'format-version'} || 1) == 2;
+	push @$set, @tables_without_key if ($value{'include-pk'} || '') =~ /^(?:on|true)$/;
+	push @$set, 'include-not-null=off'
+	  if $forgets_optional && ($value{'include-types'} || '') =~ /^(?:off|false)$/ && ($value{'include-not-null'} || '') =~ /^(?:on|true)$/;
 }
 
 my %peeked = peek_all(\@sets, peer => [], plain => ['policy=none'], idle => ['policy=idle']);
