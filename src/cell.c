@@ -244,6 +244,7 @@ make_guarded_cell(AcdatDecoder *decoder, const AcdatPlan *plan, AcdatColumn *col
 {
 	MemoryContext context = CurrentMemoryContext;
 	ResourceOwner owner = CurrentResourceOwner;
+	TransactionId alive = CheckXidAlive;
 
 	BeginInternalSubTransaction(NULL);
 	MemoryContextSwitchTo(context);
@@ -257,6 +258,7 @@ make_guarded_cell(AcdatDecoder *decoder, const AcdatPlan *plan, AcdatColumn *col
 		MemoryContextSwitchTo(context);
 		absorb_failure(plan, column, lsn);
 		RollbackAndReleaseCurrentSubTransaction();
+		CheckXidAlive = alive;	/* forgotten by the rollback */
 		decoder->counts.failed++;
 		cell->matches = 1;
 		mask_cell(column, cell);
@@ -320,6 +322,7 @@ acdat_make_row(AcdatDecoder *decoder, AcdatPlan *plan, Relation relation, HeapTu
 		{
 			/* once more for this column, guarded, and on */
 			MemoryContextSwitchTo(context);
+			bsysscan = false;	/* if it was in a catalog scan */
 			absorb_failure(plan, &plan->columns[next], lsn);
 		}
 		PG_END_TRY();

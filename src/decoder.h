@@ -116,6 +116,7 @@ typedef struct AcdatPlan
 {
 	Oid			relid;			/* hash key */
 	bool		valid;
+	bool		complete;		/* building it ended well */
 	MemoryContext context;		/* holds what follows */
 	bool		ours;			/* belongs to the extension: never emitted */
 	bool		wanted;			/* passes the table options */

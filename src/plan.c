@@ -154,7 +154,7 @@ remove_plans(AcdatDecoder *decoder, bool all)
 	hash_seq_init(&status, decoder->plans);
 	while ((plan = hash_seq_search(&status)) != NULL)
 	{
-		if (all || !plan->valid)
+		if (all || !plan->valid || !plan->complete)
 			remove_plan(decoder, plan);
 	}
 }
@@ -393,7 +393,7 @@ acdat_get_plan(AcdatDecoder *decoder, Relation relation)
 	AcdatPlan  *plan = hash_search(decoder->plans, &relid, HASH_ENTER, &found);
 	MemoryContext old;
 
-	if (found && plan->valid)
+	if (found && plan->valid && plan->complete)
 		return plan;
 	if (found && plan->context != NULL)
 		MemoryContextDelete(plan->context);
@@ -409,10 +409,12 @@ acdat_get_plan(AcdatDecoder *decoder, Relation relation)
 
 	/*
 	 * Building looks catalogs up, which can bring invalidations, of this
-	 * relation too: those must not be forgotten.
+	 * relation too: those must not be forgotten.  It can also end in an error
+	 * that the session survives, where a streamed transaction has aborted.
 	 */
 	plan->valid = true;
 	build_plan(decoder, relation, plan);
+	plan->complete = true;
 	MemoryContextSwitchTo(old);
 	return plan;
 }
