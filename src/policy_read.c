@@ -11,11 +11,13 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/table.h"
 #include "catalog/dependency.h"
 #include "catalog/namespace.h"
 #include "catalog/pg_class.h"
+#include "catalog/pg_index.h"
 #include "commands/extension.h"
 #include "miscadmin.h"
 #include "storage/smgr.h"
@@ -62,44 +64,70 @@ acdat_published_oid(void)
 	return relid;
 }
 
-/*
- * History shows an index where it was then.  Since it was built anew (VACUUM
- * FULL, REINDEX) it is somewhere else and its old file is gone: the server
- * looks up where tables are now, but not indexes of user catalog tables.
- */
-static void
-follow_index(Relation index)
+/* A row that a catalog's index finds under an oid, as the catalog is now; copied. */
+static HeapTuple
+current_row(Oid catalog_oid, Oid index_oid, AttrNumber attnum, Oid oid,
+			bool (*wanted) (HeapTuple))
 {
-	Relation	classes = table_open(RelationRelationId, AccessShareLock);
-	Snapshot	snapshot = RegisterSnapshot(GetNonHistoricCatalogSnapshot(RelationRelationId));
+	Relation	catalog = table_open(catalog_oid, AccessShareLock);
+	Snapshot	snapshot = RegisterSnapshot(GetNonHistoricCatalogSnapshot(catalog_oid));
+	HeapTuple	result = NULL;
+	HeapTuple	tuple;
 	SysScanDesc scan;
 	ScanKeyData key;
-	HeapTuple	tuple;
 
-	ScanKeyInit(&key, Anum_pg_class_oid, BTEqualStrategyNumber, F_OIDEQ,
-				ObjectIdGetDatum(RelationGetRelid(index)));
-	scan = systable_beginscan(classes, ClassOidIndexId, true, snapshot, 1, &key);
-	tuple = systable_getnext(scan);
-	if (HeapTupleIsValid(tuple))
+	ScanKeyInit(&key, attnum, BTEqualStrategyNumber, F_OIDEQ, ObjectIdGetDatum(oid));
+	scan = systable_beginscan(catalog, index_oid, true, snapshot, 1, &key);
+	while (result == NULL && HeapTupleIsValid(tuple = systable_getnext(scan)))
 	{
-		Form_pg_class now = (Form_pg_class) GETSTRUCT(tuple);
-
-		if (now->relfilenode != index->rd_rel->relfilenode ||
-			now->reltablespace != index->rd_rel->reltablespace)
-		{
-			RelationCloseSmgr(index);
-			index->rd_rel->relfilenode = now->relfilenode;
-			index->rd_rel->reltablespace = now->reltablespace;
-			ACDAT_SET_FILE(index, now->relfilenode,
-						   OidIsValid(now->reltablespace) ? now->reltablespace : MyDatabaseTableSpace);
-			if (index->rd_amcache != NULL)	/* where the root was */
-				pfree(index->rd_amcache);
-			index->rd_amcache = NULL;
-		}
+		if (wanted == NULL || wanted(tuple))
+			result = heap_copytuple(tuple);
 	}
 	systable_endscan(scan);
 	UnregisterSnapshot(snapshot);
-	table_close(classes, AccessShareLock);
+	table_close(catalog, AccessShareLock);
+	return result;
+}
+
+static bool
+is_primary(HeapTuple tuple)
+{
+	return ((Form_pg_index) GETSTRUCT(tuple))->indisprimary;
+}
+
+/*
+ * History shows the index where it was then.  Since it was built anew (VACUUM
+ * FULL, REINDEX) it is somewhere else, or it is another one, and its old file
+ * is gone: the server looks up where tables are now, but not indexes of user
+ * catalog tables.
+ */
+static void
+follow_index(Oid published, Relation index)
+{
+	HeapTuple	primary = current_row(IndexRelationId, IndexIndrelidIndexId,
+									  Anum_pg_index_indrelid, published, is_primary);
+	HeapTuple	tuple = !HeapTupleIsValid(primary) ? NULL :
+		current_row(RelationRelationId, ClassOidIndexId, Anum_pg_class_oid,
+					((Form_pg_index) GETSTRUCT(primary))->indexrelid, NULL);
+	Form_pg_class now;
+
+	if (!HeapTupleIsValid(tuple))
+		return;
+	now = (Form_pg_class) GETSTRUCT(tuple);
+	if (now->relfilenode != index->rd_rel->relfilenode ||
+		now->reltablespace != index->rd_rel->reltablespace)
+	{
+		RelationCloseSmgr(index);
+		index->rd_rel->relfilenode = now->relfilenode;
+		index->rd_rel->reltablespace = now->reltablespace;
+		ACDAT_SET_FILE(index, now->relfilenode,
+					   OidIsValid(now->reltablespace) ? now->reltablespace : MyDatabaseTableSpace);
+		if (index->rd_amcache != NULL)	/* where the root was */
+			pfree(index->rd_amcache);
+		index->rd_amcache = NULL;
+	}
+	heap_freetuple(primary);
+	heap_freetuple(tuple);
 }
 
 /* The primary key's index, which every scan goes through. */
@@ -115,7 +143,7 @@ open_published_index(Relation published)
 				 errmsg("table %s.%s has no primary key", ACDAT_SCHEMA, ACDAT_PUBLISHED)));
 	index = index_open(published->rd_pkindex, AccessShareLock);
 	if (HistoricSnapshotActive())
-		follow_index(index);
+		follow_index(RelationGetRelid(published), index);
 	return index;
 }
 

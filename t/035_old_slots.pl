@@ -58,9 +58,9 @@ changes($node, $db, $_, \@options) foreach qw(old_sql old_walsender);
 
 sub fall_behind
 {
-	my ($vacuum, $name) = @_;
+	my ($vacuum, $name, @clocks) = @_;
 
-	foreach my $clock (qw(latest commit))
+	foreach my $clock (@clocks ? @clocks : qw(latest commit))
 	{
 		my @slots = map { "${clock}_$_" } qw(sql walsender);
 		my ($first, $last) = (10, 16);
@@ -90,6 +90,10 @@ $node->safe_psql($db, "SELECT pg_drop_replication_slot(slot_name) FROM pg_replic
 fall_behind([], 'behind');
 fall_behind(['VACUUM (FREEZE) acdat.published'], 'behind and vacuumed');
 fall_behind([ 'VACUUM FULL acdat.published', 'REINDEX TABLE acdat.published' ], 'behind and rewritten');
+
+# An index built concurrently lacks what only history sees, so the policy of
+# now is all that can be read.
+fall_behind(['REINDEX TABLE CONCURRENTLY acdat.published'], 'behind and reindexed', 'latest');
 
 # A slot that does not run keeps a policy readable that is gone since.
 create_slot($node, $db, 'gone');

@@ -184,6 +184,41 @@ my ($status, $out, $err) = $node->psql($db,
 	"SELECT acdat.set_action('clean', 'mask', relation => 'many', column_name => 'a'), acdat.publish('clean')");
 like($err, qr/policy "clean" would make different keys the same/, 'a masked key is refused');
 
+# ---- every way that a row is written ----
+
+$node->safe_psql($db, <<'SQL');
+CREATE TABLE source (id int PRIMARY KEY, note text);
+CREATE TABLE referring (id int PRIMARY KEY, source int REFERENCES source ON DELETE CASCADE ON UPDATE CASCADE, note text);
+CREATE TABLE logged (note text);
+CREATE FUNCTION log_it() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN INSERT INTO logged VALUES (NEW.note || ' logged'); RETURN NEW; END $$;
+CREATE TRIGGER log_it AFTER INSERT ON source FOR EACH ROW EXECUTE FUNCTION log_it();
+CREATE MATERIALIZED VIEW seen AS SELECT * FROM source;
+CREATE UNIQUE INDEX ON seen (id);
+SQL
+@records = records_of(<<"SQL");
+COPY source FROM stdin;
+1	by COPY $secret
+2	by COPY $secret
+\\.
+INSERT INTO source VALUES (1, '$secret') ON CONFLICT (id) DO UPDATE SET note = 'in conflict with $secret';
+MERGE INTO source USING (VALUES (3)) v (id) ON source.id = v.id WHEN NOT MATCHED THEN INSERT VALUES (v.id, 'merged $secret');
+INSERT INTO referring SELECT id, id, note FROM source;
+UPDATE source SET id = 10 WHERE id = 1;
+DELETE FROM source WHERE id = 2;
+CREATE TABLE made AS SELECT * FROM source;
+SELECT * INTO chosen FROM source;
+REFRESH MATERIALIZED VIEW CONCURRENTLY seen;
+ALTER TABLE made ALTER COLUMN note TYPE varchar(100);
+WITH moved AS (DELETE FROM referring RETURNING *) INSERT INTO made SELECT id, note FROM moved;
+SQL
+my %seen;
+$seen{"$_->{action} $_->{table}"}++ foreach @records;
+is_deeply(\%seen,
+	{ 'I source' => 3, 'I logged' => 3, 'U source' => 2, 'I referring' => 3, 'U referring' => 1, 'D source' => 1,
+		'D referring' => 3, 'I made' => 4, 'I chosen' => 2, 'I seen' => 2 },
+	'all of them come');
+is(scalar(grep { ($_ // '') =~ /\[NAME\]/ } map { values_of('note', $_) } @records), 20, 'redacted');
+
 # ---- truncate ----
 
 @records = records_of('TRUNCATE many, arrays');
