@@ -298,8 +298,8 @@ my @booleans = grep { known($_) } qw(
   include-xids include-timestamp include-lsn include-origin include-schemas include-types
   include-type-oids include-typmod include-domain-data-type include-column-positions
   include-not-null include-default include-pk include-transaction pretty-print write-in-chunks
-  numeric-data-types-as-string);
-my %on_by_default = map { $_ => 1 } qw(include-schemas include-types include-typmod include-transaction);
+  numeric-data-types-as-string include-empty-transaction partition-root);
+my %on_by_default = map { $_ => 1 } qw(include-schemas include-types include-typmod include-transaction include-empty-transaction);
 
 my @lists = (
 	['actions=insert'], ['actions=update, delete'], ['actions=truncate,insert,insert'], ['actions='],
@@ -333,9 +333,13 @@ foreach my $version (1, 2)
 	push @sets, [ @version, @$_ ] foreach @lists;
 }
 push @sets, [];
+
+# What is said above, and: columns of partitions in another order than the
+# root's, and truncates of partitions, have cases of their own.
 foreach my $set (@sets)
 {
 	my %value = map { split /=/, $_, 2 } @$set;
+	push @$set, 'filter-tables=shapes.mixed', 'actions=insert,update,delete' if ($value{'partition-root'} || '') =~ /^(?:on|true)$/;
 	next if ($value{'format-version'} || 1) == 2;
 	push @$set, @tables_without_key if ($value{'include-pk'} || '') =~ /^(?:on|true)$/;
 	push @$set, 'include-not-null=off'

@@ -432,6 +432,36 @@ difference(
 		  [ j => 'jsonb' ], [ a => 'text[]' ], [ t => 'tsvector' ], [ x => 'xml' ]),
 		q({"name":"plain","type":"text","value":"a\\\\b \"&"})));
 
+# Options of later versions.
+my (undef, undef, $unknown) = $node->psql('postgres',
+	q(SELECT FROM pg_logical_slot_peek_changes('peer_postgres', '0/1', 1, 'partition-root', 'on')));
+if ($unknown !~ /is unknown/)
+{
+	difference(
+		'columns of a partition in another order than those of its root',
+		why => 'they stay in the order, and with the positions, of the partition',
+		setup => <<'SQL',
+CREATE TABLE r_root (id int, region text) PARTITION BY LIST (region);
+CREATE TABLE r_leaf (region text, gone int, id int);
+ALTER TABLE r_leaf DROP gone;
+ALTER TABLE r_root ATTACH PARTITION r_leaf DEFAULT;
+SQL
+		change => q{INSERT INTO r_root VALUES (1, 'a')},
+		options => [ 'format-version=2', 'partition-root=on', 'include-column-positions=on', 'include-types=off' ],
+		match => qr/r_root/,
+		theirs => qr/"columns":\[\{"name":"region","value":"a","position":1\},\{"name":"id","value":1,"position":3\}\]/,
+		ours => inserted('r_root', '{"name":"id","value":1,"position":1}', '{"name":"region","value":"a","position":2}'));
+
+	difference(
+		'a truncate of a partition',
+		why => 'wal2json says that its root was truncated, which lost nothing else',
+		change => 'TRUNCATE r_leaf',
+		options => [ 'format-version=2', 'partition-root=on' ],
+		match => qr/"T"/,
+		theirs => qr/\A\{"action":"T","schema":"public","table":"r_root"\}\z/,
+		ours => '');
+}
+
 difference(
 	'replication origins by name',
 	why => 'wal2json takes what is not a number for 0, and 0 for nothing',

@@ -127,6 +127,12 @@ INSERT INTO part VALUES (1, 'eu', 1), (2, 'us', 2), (3, 'asia', 3), (4, 'africa'
 UPDATE part SET v = v + 1;
 UPDATE part SET region = 'eu' WHERE region = 'us';
 DELETE FROM part WHERE id = 3;
+INSERT INTO mixed VALUES (1, 'us', 1.5);
+UPDATE mixed SET v = 2;
+UPDATE mixed SET id = 2;
+DELETE FROM mixed;
+TRUNCATE mixed;
+TRUNCATE part_us;
 INSERT INTO parent VALUES (1, 'p');
 INSERT INTO child VALUES (2, 'c', 3);
 UPDATE parent SET a = 'both';

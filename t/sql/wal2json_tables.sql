@@ -86,12 +86,14 @@ CREATE TABLE "select" ("from" int PRIMARY KEY, "user" text);
 
 CREATE TABLE part (id int, region text, v numeric, PRIMARY KEY (region, id)) PARTITION BY LIST (region);
 CREATE TABLE part_eu PARTITION OF part FOR VALUES IN ('eu');
-CREATE TABLE part_us (v numeric, gone int, region text NOT NULL, id int NOT NULL, PRIMARY KEY (region, id));
-ALTER TABLE part_us DROP gone;
-ALTER TABLE part ATTACH PARTITION part_us FOR VALUES IN ('us');
+CREATE TABLE part_us PARTITION OF part FOR VALUES IN ('us');
 CREATE TABLE part_rest PARTITION OF part DEFAULT PARTITION BY HASH (id);
 CREATE TABLE part_rest_0 PARTITION OF part_rest FOR VALUES WITH (MODULUS 2, REMAINDER 0);
 CREATE TABLE part_rest_1 PARTITION OF part_rest FOR VALUES WITH (MODULUS 2, REMAINDER 1);
+CREATE TABLE mixed (id int, region text, v numeric, PRIMARY KEY (region, id)) PARTITION BY LIST (region);
+CREATE TABLE mixed_us (v numeric, gone int, region text NOT NULL, id int NOT NULL, PRIMARY KEY (region, id));
+ALTER TABLE mixed_us DROP gone;
+ALTER TABLE mixed ATTACH PARTITION mixed_us FOR VALUES IN ('us');
 CREATE TABLE parent (id int PRIMARY KEY, a text);
 CREATE TABLE child (b int, PRIMARY KEY (id)) INHERITS (parent);
 
