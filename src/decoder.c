@@ -139,11 +139,9 @@ message_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr 
 	content, message_size};
 
 	report_progress(decoder);
-	if (!acdat_prefix_wanted(&decoder->options, prefix))
-		return;
-	acdat_prepare_message(decoder, &message);
-	if (decoder->generation == NULL ||
-		decoder->generation->policy->default_action != ACDAT_DROP)
+	if (acdat_prepare_message(decoder, &message) &&
+		(decoder->generation == NULL ||
+		 decoder->generation->policy->default_action != ACDAT_DROP))
 	{
 		if (transactional)
 			acdat_ensure_begun(decoder, txn);

@@ -282,7 +282,7 @@ typedef struct AcdatDecoder
 extern AcdatDecoder *acdat_current_decoder;
 
 /* message.c: messages and other text outside of rows, by the policy in force */
-extern void acdat_prepare_message(AcdatDecoder *decoder, AcdatMessage *message);
+extern bool acdat_prepare_message(AcdatDecoder *decoder, AcdatMessage *message);	/* wanted? */
 extern void acdat_prepare_gid(AcdatDecoder *decoder, AcdatMark *mark, const char *gid);
 
 /* transaction.c: the callbacks of transactions */
@@ -354,10 +354,18 @@ extern const char *acdat_encode(const AcdatDecoder *decoder, const char *text, S
 
 /*
  * The same for bytes that need not be valid text, and for names, which must not
- * fail: what is not, or has no form in the other encoding, is replaced.
+ * fail: what is not, or has no form in the other encoding, is replaced.  NULL
+ * where the result could grow past what fits memory.
  */
 extern const char *acdat_encode_bytes(const AcdatDecoder *decoder, const char *bytes, Size len,
 									  Size *result_len);
+
+/*
+ * Make bytes a text of the database's encoding: what is no character is
+ * replaced, NULs are let through.  False where that could grow past what fits
+ * memory.
+ */
+extern bool acdat_make_valid(const char **text, Size *len);
 
 /*
  * Bytes one message of output may have at most: what a datum of the SQL

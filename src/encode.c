@@ -12,6 +12,7 @@
 #include "catalog/namespace.h"
 #include "lib/stringinfo.h"
 #include "mb/pg_wchar.h"
+#include "utils/memutils.h"
 
 #include "decoder.h"
 
@@ -100,6 +101,22 @@ acdat_encode(const AcdatDecoder *decoder, const char *text, Size len, Size *resu
 	return convert_to_utf8(text, len, result_len);
 }
 
+/* What is longer could grow past MaxAllocSize. */
+#define GROWTH_LIMIT	((Size) MaxAllocSize / MAX_CONVERSION_GROWTH)
+
+bool
+acdat_make_valid(const char **text, Size *len)
+{
+	int			encoding = GetDatabaseEncoding();
+
+	if (is_ascii(*text, *len) || pg_verify_mbstr(encoding, *text, (int) *len, true))
+		return true;
+	if (*len >= GROWTH_LIMIT)
+		return false;
+	*text = make_valid(encoding, *text, *len, len);
+	return true;
+}
+
 /* Source bytes that are converted at a time where some may have no form in UTF-8. */
 #define LENIENT_CHUNK	(64 * 1024)
 
@@ -153,11 +170,14 @@ acdat_encode_bytes(const AcdatDecoder *decoder, const char *bytes, Size len, Siz
 	const char *text = bytes;
 
 	*result_len = len;
-	if (is_ascii(bytes, len))
-		return bytes;
-	if (pg_verify_mbstr(GetDatabaseEncoding(), bytes, (int) len, true) == 0)
-		text = make_valid(GetDatabaseEncoding(), bytes, len, &len);
-	if (decoder->convert && GetDatabaseEncoding() != PG_SQL_ASCII)
-		return convert_leniently(text, len, result_len);
-	return acdat_encode(decoder, text, len, result_len);
+	if (!acdat_make_valid(&text, &len))
+		return NULL;
+	*result_len = len;
+	if (!decoder->convert || is_ascii(text, len))
+		return text;
+	if (len >= GROWTH_LIMIT)
+		return NULL;
+	if (GetDatabaseEncoding() == PG_SQL_ASCII)
+		return make_valid(PG_UTF8, text, len, result_len);
+	return convert_leniently(text, len, result_len);
 }

@@ -13,15 +13,18 @@
 #include "decoder.h"
 #include "json.h"
 
+/* One part of a message, in the database's encoding until it is encoded. */
 static void
-mask_part(const AcdatDecoder *decoder, const char **part, Size *len)
+mask_part(const char **part, Size *len)
 {
-	*part = acdat_encode(decoder, ACDAT_DEFAULT_MASK, strlen(ACDAT_DEFAULT_MASK), len);
+	*part = ACDAT_DEFAULT_MASK;
+	*len = strlen(ACDAT_DEFAULT_MASK);
 }
 
 /*
- * One part of a message, a prefix or a content, after redaction and in the
- * output's encoding.
+ * A prefix or a content after redaction.  Its bytes need not be text.  They
+ * are made so first, as they will be in the output, where terms are looked
+ * for: beside half a character one could be missed.
  */
 static void
 redact_part(AcdatDecoder *decoder, const char **part, Size *len)
@@ -31,30 +34,40 @@ redact_part(AcdatDecoder *decoder, const char **part, Size *len)
 	char	   *text;
 	Size		text_len;
 
-	if (action == ACDAT_MASK || action == ACDAT_NULL)
+	if (action == ACDAT_MASK || action == ACDAT_NULL || action == ACDAT_DROP)
 	{
-		mask_part(decoder, part, len);
+		mask_part(part, len);
 		return;
 	}
-	if (action != ACDAT_KEEP &&
-		acdat_redact_text(generation->machines, generation->nmachines, *part, *len,
-						  ACDAT_CHANGE_LIMIT, &text, &text_len))
-	{
-		decoder->counts.redacted++;
-		if (text == NULL)
-		{
-			mask_part(decoder, part, len);
-			return;
-		}
-		*part = text;
-		*len = text_len;
-	}
-	*part = acdat_encode_bytes(decoder, *part, *len, len);
-	if (acdat_json_size(*part, *len) > ACDAT_CHANGE_LIMIT / 2)
+	if (!acdat_make_valid(part, len))
 	{
 		decoder->counts.oversize++;
-		mask_part(decoder, part, len);
+		mask_part(part, len);
+		return;
 	}
+	if (action == ACDAT_KEEP ||
+		acdat_redact_text(generation->machines, generation->nmachines, *part, *len,
+						  ACDAT_CHANGE_LIMIT, &text, &text_len) == 0)
+		return;
+	decoder->counts.redacted++;
+	*part = text;
+	*len = text_len;
+	if (text == NULL)
+		mask_part(part, len);
+}
+
+static void
+encode_part(AcdatDecoder *decoder, const char **part, Size *len)
+{
+	const char *encoded = acdat_encode_bytes(decoder, *part, *len, len);
+
+	if (encoded == NULL || acdat_json_size(encoded, *len) > ACDAT_CHANGE_LIMIT / 2)
+	{
+		decoder->counts.oversize++;
+		mask_part(part, len);
+		return;
+	}
+	*part = encoded;
 }
 
 /*
@@ -81,16 +94,38 @@ leave_transaction(const AcdatDecoder *decoder, bool own)
 	MemoryContextSwitchTo(decoder->change_context);
 }
 
-void
+/*
+ * Prefixes are chosen by what is emitted of them: by what they are, a client
+ * could find out letter by letter what it is not to see.
+ */
+static bool
+is_wanted(const AcdatDecoder *decoder, const AcdatMessage *message)
+{
+	const AcdatOptions *options = &decoder->options;
+
+	if (options->add_prefixes == NIL && options->filter_prefixes == NIL)
+		return true;
+	return acdat_prefix_wanted(options, pnstrdup(message->prefix, message->prefix_len));
+}
+
+bool
 acdat_prepare_message(AcdatDecoder *decoder, AcdatMessage *message)
 {
 	bool		own = enter_transaction(decoder);
+	bool		wanted;
 
 	if (!message->transactional)
 		acdat_refresh_policy(decoder);
 	redact_part(decoder, &message->prefix, &message->prefix_len);
-	redact_part(decoder, &message->content, &message->content_len);
+	wanted = is_wanted(decoder, message);
+	if (wanted)
+	{
+		redact_part(decoder, &message->content, &message->content_len);
+		encode_part(decoder, &message->prefix, &message->prefix_len);
+		encode_part(decoder, &message->content, &message->content_len);
+	}
 	leave_transaction(decoder, own);
+	return wanted;
 }
 
 /*
