@@ -162,7 +162,7 @@ my @options = ('policy=clean', 'format-version=2', 'add-tables=public.settings',
 my @plain = changes($node, 'postgres', 'slot', \@options, peek => 1);
 my %other = (
 	DateStyle => 'German',
-	TimeZone => 'EST',
+	TimeZone => 'UTC-5',
 	IntervalStyle => 'iso_8601',
 	bytea_output => 'escape',
 	extra_float_digits => '-10',
@@ -170,9 +170,9 @@ my %other = (
 	search_path => 'pg_catalog');
 is_deeply(
 	[ changes($node, 'postgres', 'slot', \@options, peek => 1,
-			before => join ';', map { "SET $_ = $other{$_}" } sort keys %other) ],
+			before => join ';', map { "SET $_ = '$other{$_}'" } sort keys %other) ],
 	\@plain, 'settings of the session change nothing');
-$node->safe_psql('postgres', "ALTER ROLE reader SET $_ = $other{$_}") foreach sort keys %other;
+$node->safe_psql('postgres', "ALTER ROLE reader SET $_ = '$other{$_}'") foreach sort keys %other;
 ($record) = of_action('I', @plain);
 foreach my $case (
 	[ 'settings of the role', '' ],

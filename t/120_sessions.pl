@@ -67,7 +67,7 @@ $node->safe_psql($db, "SELECT pg_drop_replication_slot('early')");
 
 $node->safe_psql($db, "INSERT INTO t VALUES (2, 'for $secret')");
 my %settings = (
-	DateStyle => "'German'", TimeZone => "'EST'", IntervalStyle => "'iso_8601'", bytea_output => "'escape'",
+	DateStyle => "'German'", TimeZone => "'UTC-5'", IntervalStyle => "'iso_8601'", bytea_output => "'escape'",
 	extra_float_digits => '0', lc_monetary => "'C'", quote_all_identifiers => 'on', search_path => "'acdat, pg_catalog'");
 my $show = 'SELECT ' . join(" || ' ' || ", map { "current_setting('$_')" } sort keys %settings);
 my $session = $node->background_psql($db, on_error_stop => 0);
