@@ -9,7 +9,6 @@
  */
 #include "postgres.h"
 
-#include "access/sysattr.h"
 #include "catalog/partition.h"
 #include "catalog/dependency.h"
 #include "catalog/pg_class.h"
@@ -304,12 +303,13 @@ column_indexes(const AcdatPlan *plan, const Bitmapset *attnums)
 	return result;
 }
 
-/* Which columns are in an index attribute bitmap; all of them if it is empty. */
-static bool
-in_bitmap(const Bitmapset *bitmap, AttrNumber attnum)
+/* Key columns of an index, as attribute numbers; NULL if there is no such index. */
+static Bitmapset *
+index_columns(Oid index_oid)
 {
-	return bitmap == NULL ||
-		bms_is_member(attnum - FirstLowInvalidHeapAttributeNumber, bitmap);
+	bool		unique;
+
+	return OidIsValid(index_oid) ? acdat_index_columns(index_oid, &unique) : NULL;
 }
 
 static void
@@ -317,8 +317,8 @@ plan_columns(AcdatDecoder *decoder, Relation relation, Oid root, AcdatPlan *plan
 {
 	TupleDesc	desc = RelationGetDescr(relation);
 	AcdatDecision *decisions = make_decisions(decoder, relation, plan);
-	Bitmapset  *identity = RelationGetIndexAttrBitmap(relation, INDEX_ATTR_BITMAP_IDENTITY_KEY);
-	Bitmapset  *primary = RelationGetIndexAttrBitmap(relation, INDEX_ATTR_BITMAP_PRIMARY_KEY);
+	Bitmapset  *identity = index_columns(relation->rd_replidindex);
+	Bitmapset  *primary = index_columns(relation->rd_pkindex);
 
 	plan->columns = palloc0(sizeof(AcdatColumn) * Max(plan->natts, 1));
 	for (int i = 0; i < plan->natts; i++)
@@ -329,8 +329,8 @@ plan_columns(AcdatDecoder *decoder, Relation relation, Oid root, AcdatPlan *plan
 		if (attr->attisdropped)
 			continue;
 		acdat_plan_column(decoder, attr, &decisions[i], column);
-		column->identity = in_bitmap(identity, attr->attnum);
-		column->primary = primary != NULL && in_bitmap(primary, attr->attnum);
+		column->identity = identity == NULL || bms_is_member(attr->attnum, identity);
+		column->primary = bms_is_member(attr->attnum, primary);
 		if (decoder->options.include_default)
 		{
 			char	   *expression = default_expression(relation, attr->attnum);

@@ -188,6 +188,13 @@ extern void acdat_decide(const AcdatPolicy *policy, Relation relation,
 /* Oids of all relations that one descends from, by inheritance or partitioning. */
 extern List *acdat_ancestors(Oid relid);
 
+/*
+ * Key columns of an index, as attribute numbers; "unique" where they alone tell
+ * rows apart.  From the catalog, as opening an index takes a lock: decoding of
+ * a prepared transaction that made the index would wait for its end.
+ */
+extern Bitmapset *acdat_index_columns(Oid index_oid, bool *unique);
+
 /* ---- policy_read.c: from acdat.published under any snapshot ---- */
 
 /*

@@ -12,10 +12,12 @@
 #include "postgres.h"
 
 #include "access/genam.h"
+#include "access/htup_details.h"
 #include "access/stratnum.h"
 #include "access/sysattr.h"
 #include "access/table.h"
 #include "catalog/indexing.h"
+#include "catalog/pg_index.h"
 #include "catalog/pg_inherits.h"
 #include "catalog/pg_type.h"
 #include "nodes/nodes.h"
@@ -257,15 +259,50 @@ decide_column(const AcdatPolicy *policy, const RelationName *own, List *ancestor
 	decision->action = policy->default_action;
 }
 
-/* Columns of the replica identity and of unique indexes, as index attribute bitmaps are. */
+Bitmapset *
+acdat_index_columns(Oid index_oid, bool *unique)
+{
+	HeapTuple	tuple = SearchSysCache1(INDEXRELID, ObjectIdGetDatum(index_oid));
+	Bitmapset  *result = NULL;
+	Form_pg_index index;
+
+	*unique = false;
+	if (!HeapTupleIsValid(tuple))
+		return NULL;
+	index = (Form_pg_index) GETSTRUCT(tuple);
+	for (int i = 0; i < index->indnkeyatts; i++)
+	{
+		if (index->indkey.values[i] > 0)
+			result = bms_add_member(result, index->indkey.values[i]);
+	}
+	*unique = index->indisunique &&
+		heap_attisnull(tuple, Anum_pg_index_indexprs, NULL) &&
+		heap_attisnull(tuple, Anum_pg_index_indpred, NULL);
+	ReleaseSysCache(tuple);
+	return result;
+}
+
+/* Columns of the replica identity, the primary key and unique indexes, as attribute numbers. */
 static Bitmapset *
 key_columns(Relation relation)
 {
-	Bitmapset  *unique = RelationGetIndexAttrBitmap(relation, INDEX_ATTR_BITMAP_KEY);
-	Bitmapset  *primary = RelationGetIndexAttrBitmap(relation, INDEX_ATTR_BITMAP_PRIMARY_KEY);
-	Bitmapset  *identity = RelationGetIndexAttrBitmap(relation, INDEX_ATTR_BITMAP_IDENTITY_KEY);
+	List	   *indexes = RelationGetIndexList(relation);
+	Bitmapset  *result = NULL;
+	ListCell   *lc;
 
-	return bms_join(unique, bms_join(primary, identity));
+	foreach(lc, indexes)
+	{
+		Oid			index_oid = lfirst_oid(lc);
+		bool		unique;
+		Bitmapset  *columns = acdat_index_columns(index_oid, &unique);
+
+		if (unique || index_oid == relation->rd_pkindex || index_oid == relation->rd_replidindex)
+			result = bms_join(result, columns);
+		else
+			bms_free(columns);
+	}
+	list_free(indexes);
+	return result;
 }
 
 /* Columns that a stored generated column is computed from, as attribute numbers. */
@@ -352,8 +389,7 @@ acdat_decide(const AcdatPolicy *policy, Relation relation, AcdatDecision *decisi
 		if (attr->attisdropped)
 			continue;
 		decide_column(policy, own, ancestors, &column, &decisions[i]);
-		decisions[i].key =
-			bms_is_member(attr->attnum - FirstLowInvalidHeapAttributeNumber, keys);
+		decisions[i].key = bms_is_member(attr->attnum, keys);
 	}
 	for (int i = 0; i < desc->natts; i++)
 	{
