@@ -85,26 +85,35 @@ acdat_mask_oversize(AcdatDecoder *decoder, const AcdatPlan *plan, int column,
 
 /* ---- redaction ---- */
 
+/* Is there a place where one of two characters follows another one? */
+static bool
+has_pair(const char *text, Size len, char first, const char seconds[2])
+{
+	const char *end = text + len;
+
+	while ((text = memchr(text, first, end - text)) != NULL && ++text < end)
+	{
+		if (*text == seconds[0] || *text == seconds[1])
+			return true;
+	}
+	return false;
+}
+
 /* Does a text form hold an escape that could keep a term from matching? */
 static bool
 has_hiding_escape(int hides, const char *text, Size len)
 {
-	const char *end = text + len;
+	/* comments, CDATA and instructions divide text; a declaration comes first */
+	Size		declaration = len >= 5 && strncmp(text, "<?xml", 5) == 0 ? 1 : 0;
 
 	if ((hides & ACDAT_HIDE_BACKSLASH) && memchr(text, '\\', len) != NULL)
 		return true;
 	if ((hides & ACDAT_HIDE_AMPERSAND) && memchr(text, '&', len) != NULL)
 		return true;
-	if ((hides & (ACDAT_HIDE_QUOTES | ACDAT_HIDE_APOSTROPHES)) == 0)
-		return false;
-	for (const char *pos = text; pos + 1 < end; pos++)
-	{
-		if (pos[0] == pos[1] &&
-			((pos[0] == '"' && (hides & ACDAT_HIDE_QUOTES)) ||
-			 (pos[0] == '\'' && (hides & ACDAT_HIDE_APOSTROPHES))))
-			return true;
-	}
-	return false;
+	if ((hides & ACDAT_HIDE_QUOTES) && has_pair(text, len, '"', "\"\""))
+		return true;
+	return (hides & ACDAT_HIDE_MARKUP) &&
+		has_pair(text + declaration, len - declaration, '<', "!?");
 }
 
 static void

@@ -35,7 +35,7 @@ static const Oid textless_types[] = {
 typedef struct TypeFindings
 {
 	bool		text;			/* something that can carry text */
-	bool		tsvector;		/* lexemes are stemmed: never matched */
+	bool		lexemes;		/* stemmed words, which no term need match */
 	int			hides;			/* ACDAT_HIDE_* */
 	List	   *queue;			/* types still to be looked at */
 	const AcdatDecoder *decoder;
@@ -85,7 +85,8 @@ look_at_scalar(TypeFindings *findings, Oid typid)
 	switch (typid)
 	{
 		case TSVECTOROID:
-			findings->tsvector = true;
+		case TSQUERYOID:
+			findings->lexemes = true;
 			break;
 		case TEXTOID:
 		case VARCHAROID:
@@ -93,10 +94,7 @@ look_at_scalar(TypeFindings *findings, Oid typid)
 		case NAMEOID:
 			break;
 		case XMLOID:
-			findings->hides |= ACDAT_HIDE_AMPERSAND;
-			break;
-		case TSQUERYOID:
-			findings->hides |= ACDAT_HIDE_BACKSLASH | ACDAT_HIDE_APOSTROPHES;
+			findings->hides |= ACDAT_HIDE_AMPERSAND | ACDAT_HIDE_MARKUP;
 			break;
 		case JSONOID:
 		case JSONBOID:
@@ -251,7 +249,7 @@ choose_scan(const AcdatDecoder *decoder, Oid base, AcdatColumn *column)
 	}
 	look_through_type(decoder, base, &findings);
 	column->hides = findings.hides;
-	if (findings.tsvector)
+	if (findings.lexemes)
 		column->scan = ACDAT_SCAN_ALWAYS;
 	else if (findings.text)
 		column->scan = ACDAT_SCAN_WHOLE;

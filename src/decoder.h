@@ -70,7 +70,7 @@ typedef enum AcdatScan
 #define ACDAT_HIDE_BACKSLASH	1
 #define ACDAT_HIDE_QUOTES		2	/* "" */
 #define ACDAT_HIDE_AMPERSAND	4
-#define ACDAT_HIDE_APOSTROPHES	8	/* '' */
+#define ACDAT_HIDE_MARKUP		8	/* <! and <? */
 
 /* How a value's length is limited by its type. */
 typedef enum AcdatFit
