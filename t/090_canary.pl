@@ -11,7 +11,7 @@ use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-my $node = start_server('canary', conf => quiet_log() . "track_functions = all\n");
+my $node = start_server('canary', conf => quiet_log() . "track_functions = all\nmax_prepared_transactions = 5\nlogical_decoding_work_mem = 64kB\n");
 my $db = 'postgres';
 
 # every secret has this in it, and nothing else has
@@ -45,8 +45,13 @@ CREATE TABLE doomed (id int PRIMARY KEY, m mood, note text);
 CREATE TABLE big (id int PRIMARY KEY, n int, body text);
 CREATE TABLE part (id int, note text) PARTITION BY RANGE (id);
 CREATE TABLE part1 PARTITION OF part FOR VALUES FROM (0) TO (1000);
+CREATE DOMAIN guarded AS text DEFAULT 'domain Zanzibar' CHECK (VALUE <> 'Zanzibar check');
+CREATE TABLE defaults (id int PRIMARY KEY, a text DEFAULT 'Zanzibar ' || 'one', b text[] DEFAULT ARRAY['Zanzibar two'],
+	g guarded DEFAULT 'a Zanzibar', m mood DEFAULT 'Zanzibar one', p pair DEFAULT ROW('Zanzibar one', 1),
+	e text DEFAULT E'Zan\\x7aibar', i int DEFAULT length('Zanzibar'), kept text DEFAULT 'x');
 SQL
 create_slot($node, $db, qw(one two sql));
+$node->safe_psql($db, "SELECT pg_create_logical_replication_slot('prepared', 'acdat_decoder', false, true)");
 
 # Everything that can hold a secret, in transactions of several kinds.
 sub make_changes
@@ -81,6 +86,22 @@ UPDATE big SET n = 2;
 UPDATE big SET body = repeat('more of Zanzibar ', 3000);
 DELETE FROM big;
 INSERT INTO part VALUES ($base, 'Zanzibar one');
+INSERT INTO defaults (id) VALUES ($base);
+BEGIN;
+INSERT INTO keyed SELECT 'Zanzibar ' || i, 'Zanzibar unique ' || i, i FROM generate_series(1, 400) i;
+SAVEPOINT s;
+DELETE FROM keyed;
+SELECT pg_logical_emit_message(true, 'in Zanzibar', 'streamed Zanzibar');
+COMMIT;
+BEGIN;
+INSERT INTO keyed VALUES ('Zanzibar prepared', 'x', 1);
+PREPARE TRANSACTION 'Zanzibar gid $base';
+COMMIT PREPARED 'Zanzibar gid $base';
+BEGIN;
+DELETE FROM keyed;
+PREPARE TRANSACTION 'Zanzibar other gid $base';
+ROLLBACK PREPARED 'Zanzibar other gid $base';
+DELETE FROM keyed;
 SELECT pg_logical_emit_message(true, 'Zanzibar prefix', 'content Zanzibar');
 SELECT pg_logical_emit_message(false, 'Zanzibar prefix', 'content Zanzibar');
 BEGIN;
@@ -112,6 +133,15 @@ $out{'version 2, walsender'} = join "\n", $stream->wait_for_count(qr/"table":"do
 $out{'version 1, walsender'} = join "\n", recv($node, $db, 'two', ['policy=clean']);
 $out{'version 2, SQL'} = join "\n", changes($node, $db, 'sql', [ 'policy=clean', 'format-version=2' ], peek => 1);
 $out{'version 1, SQL'} = join "\n", changes($node, $db, 'sql', ['policy=clean'], peek => 1);
+my @every_option = map { "$_=1" } qw(include-default include-not-null include-domain-data-type include-column-positions
+  include-type-oids include-typmod include-pk include-redactions include-generation include-origin include-xids
+  include-timestamp include-lsn);
+$out{"version $_, every option"} = join "\n",
+  changes($node, $db, 'sql', [ 'policy=clean', "format-version=$_", @every_option ], peek => 1) foreach 1, 2;
+$out{'streamed and prepared'} = join "\n",
+  changes($node, $db, 'prepared', [ 'policy=clean', 'format-version=2', 'streaming=1', 'two-phase=1', @every_option ], peek => 1);
+$out{'streamed and prepared, walsender'} = join "\n",
+  recv($node, $db, 'prepared', [ 'policy=clean', 'format-version=2', 'streaming=1', 'two-phase=1' ]);
 $out{"version 2, SQL, scan = 'all'"} = do {
 	$node->safe_psql($db, "SELECT acdat.alter_policy('clean', scan => 'all'), acdat.publish('clean')");
 	join "\n", changes($node, $db, 'sql', [ 'policy=clean', 'format-version=2' ]);
@@ -123,6 +153,10 @@ foreach my $way (sort keys %out)
 	unlike($out{$way}, qr/$core/i, "$way: no secret");
 	unlike($out{$way}, qr/zanz/i, "$way: not even a part");
 }
+
+like($out{'streamed and prepared'}, qr/"gid":"\[X\] gid 1~[0-9a-f]{16}"/, 'identifiers of prepared transactions are redacted');
+ok($node->poll_query_until($db, "SELECT stream_txns > 0 FROM pg_stat_replication_slots WHERE slot_name = 'prepared'"),
+	'transactions were streamed');
 
 my %digest = map { $_ => $node->safe_psql($db, "SELECT md5('$_')") } ('in Zanzibar one', 'to Zanzibar two');
 like_none(join("\n", values %out), [ values %digest ], 'no digest of a secret in a generated column');
