@@ -145,6 +145,7 @@ typedef struct acd_tier
 {
 	const unsigned char *filter;	/* words of 64 bits */
 	const unsigned char *starts;	/* words of 64 bits, or NULL */
+	const unsigned char *offsets;	/* for windows a bit for each offset, or NULL */
 	const unsigned char *table;		/* slots of 8 bytes */
 	const unsigned char *classes;	/* four tables of 16 bytes */
 	uint64_t	multiplier;
@@ -156,6 +157,7 @@ typedef struct acd_tier
 	uint32_t	prefix;			/* bytes the table is about */
 	uint32_t	filter_shift;	/* 64 - log2 of the number of words */
 	uint32_t	starts_shift;
+	uint32_t	offsets_shift;
 	uint32_t	table_shift;
 	uint32_t	table_mask;
 } acd_tier;
@@ -188,6 +190,7 @@ typedef struct acd_machine
 	uint32_t	max_len;
 	uint32_t	ntiers;
 	uint32_t	simd;			/* acd_simd this processor has */
+	uint32_t	one_replacement;	/* 1 if all terms have the same replacement */
 	acd_tier	tiers[ACD_MAX_TIERS];
 } acd_machine;
 

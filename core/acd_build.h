@@ -67,8 +67,11 @@ typedef struct acd_tier_plan
 	uint32_t	ngroups;
 	uint32_t	filter_bits;
 	uint32_t	starts_bits;
+	uint32_t	offsets_bits;
 	uint32_t	table_bits;
 	unsigned char classes[64];
+	unsigned char *filters;		/* filter, starts, offsets */
+	unsigned char *table;
 } acd_tier_plan;
 
 /* A tree while it is built. */
@@ -94,6 +97,9 @@ typedef struct acd_tier_set
  */
 extern acd_status acd_tiers_build(acd_tier_set *set, const acd_allocator *allocator,
 								  const acd_key *keys, uint32_t nkeys);
+
+/* Build filters and tables, once it is known which trees are deep. */
+extern acd_status acd_tiers_fill(acd_tier_set *set, const acd_allocator *allocator, const acd_key *keys);
 extern void acd_tiers_free(acd_tier_set *set, const acd_allocator *allocator);
 
 /* Bytes of the filters and of the tables of all tiers. */
@@ -101,7 +107,7 @@ extern size_t acd_tiers_filter_bytes(const acd_tier_set *set);
 extern size_t acd_tiers_table_bytes(const acd_tier_set *set);
 
 /* Fill the zeroed sections of tiers, filters and tables. */
-extern acd_status acd_tiers_write(acd_tier_set *set, const acd_key *keys, unsigned char *tiers,
-								  unsigned char *filters, unsigned char *tables);
+extern void acd_tiers_write(const acd_tier_set *set, unsigned char *tiers,
+							unsigned char *filters, unsigned char *tables);
 
 #endif							/* ACD_BUILD_H */

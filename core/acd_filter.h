@@ -53,6 +53,21 @@ acd_lowest_bit(uint64_t word)
 #endif
 }
 
+/* Position of the highest bit set in a word that is not 0. */
+static inline uint32_t
+acd_highest_bit(uint32_t word)
+{
+#if defined(__GNUC__)
+	return 31 - (uint32_t) __builtin_clz(word);
+#else
+	uint32_t	n = 0;
+
+	while ((word >>= 1) != 0)
+		n++;
+	return n;
+#endif
+}
+
 /*
  * Where ACD_READ bytes can be read that begin with the n bytes at p: there,
  * or a copy.  What follows the n bytes must not matter.

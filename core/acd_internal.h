@@ -68,13 +68,15 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 #define ACD_TIER_FILTER_BITS	24	/* u32, log2 of words */
 #define ACD_TIER_STARTS_BITS	28	/* u32, log2 of words; 0 if step is 0 */
 #define ACD_TIER_TABLE_BITS		32	/* u32, log2 of slots */
-#define ACD_TIER_RESERVED		36	/* u32, 0 */
+#define ACD_TIER_OFFSETS_BITS	36	/* u32, log2 of bytes; 0 if step is 0 */
 #define ACD_TIER_MULTIPLIER		40	/* u64, odd */
 #define ACD_TIER_PADDING		48	/* 16 bytes, 0 */
 #define ACD_TIER_CLASSES		64	/* 4 * 16 bytes */
 
 #define ACD_MAX_FILTER_BITS		20
 #define ACD_MAX_TABLE_BITS		22
+#define ACD_MIN_OFFSETS_BITS	3
+#define ACD_MAX_OFFSETS_BITS	24
 #define ACD_MAX_STEP			8
 #define ACD_MAX_WINDOW			8
 #define ACD_MAX_PREFIX			16
@@ -437,6 +439,13 @@ acd_prefix_hash(const acd_tier *tier, const unsigned char *p)
 			hash = (((hash << 29) | (hash >> 35)) ^ acd_le64(p + tier->prefix - 8)) * tier->multiplier;
 	}
 	return hash;
+}
+
+/* Where the offsets of a window's hash are noted. */
+static inline uint64_t
+acd_offsets_index(const acd_tier *tier, uint64_t hash)
+{
+	return ((hash ^ (hash >> 29)) * tier->multiplier) >> tier->offsets_shift;
 }
 
 /* What a table's slot keeps of a hash. */

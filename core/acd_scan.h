@@ -29,6 +29,9 @@
 #define ACD_NOINLINE
 #endif
 
+/* Load what begins at p and is up to 64 bytes long, at any alignment. */
+#define ACD_PREFETCH_TWO(p, n)	(ACD_PREFETCH(p), ACD_PREFETCH((p) + (n) - 1))
+
 /* ---- filters (filter_*.c) ---- */
 
 #define ACD_HITS		256			/* that pass a filter, in one call */
@@ -215,7 +218,8 @@ typedef struct acd_waiting
 	uint32_t	term;
 } acd_waiting;
 
-#define ACD_INLINE_WAITING	16
+#define ACD_INLINE_WAITING		16
+#define ACD_FIRST_COST_LIMIT	4096	/* what a scan may spend on walks at first */
 
 typedef struct acd_sweep
 {
@@ -246,12 +250,13 @@ typedef struct acd_sweep
 	acd_waiting first_waiting[ACD_INLINE_WAITING];
 } acd_sweep;
 
-/* Check arguments and begin a scan, on a sweep that is not initialised. */
-extern acd_status acd_sweep_begin(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t len,
-								  acd_taker taker, acd_match_fn fn, void *arg);
-
-/* Go through the text, report all matches and free what was allocated. */
-extern acd_status acd_sweep_run(acd_sweep *sweep);
+/*
+ * Check arguments, go through the text on a sweep that is not initialised,
+ * and report all matches.  For ACD_TAKE_ANY sweep->open tells whether there
+ * was one.
+ */
+extern acd_status acd_sweep_run(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t len,
+								acd_taker taker, acd_match_fn fn, void *arg);
 
 extern acd_status acd_sweep_poll_now(acd_sweep *sweep);
 

@@ -227,6 +227,8 @@ build_engines(compiler *c)
 	if (c->nends > 0)
 		status = build_automaton(c, marks);
 	acd_release(c->allocator, marks);
+	if (status == ACD_OK)
+		status = acd_tiers_fill(&c->tiers, c->allocator, c->keys);
 	return status;
 }
 
@@ -358,7 +360,7 @@ write_end(void *arg, uint32_t key, uint32_t slot, uint32_t next)
 }
 
 /* Fill all sections. */
-static acd_status
+static void
 write_sections(compiler *c)
 {
 	unsigned char *replacements = c->bytes + c->offset[ACD_SECTION_REPLACEMENTS];
@@ -380,9 +382,8 @@ write_sections(compiler *c)
 		acd_trie_link(&c->trie, c->bytes + c->offset[ACD_SECTION_STATES],
 					  c->bytes + c->offset[ACD_SECTION_DEPTHS], write_end, c);
 	}
-	return acd_tiers_write(&c->tiers, c->keys, c->bytes + c->offset[ACD_SECTION_TIERS],
-						   c->bytes + c->offset[ACD_SECTION_FILTERS],
-						   c->bytes + c->offset[ACD_SECTION_TABLES]);
+	acd_tiers_write(&c->tiers, c->bytes + c->offset[ACD_SECTION_TIERS],
+					c->bytes + c->offset[ACD_SECTION_FILTERS], c->bytes + c->offset[ACD_SECTION_TABLES]);
 }
 
 /* Write the header last, as it holds the digests of the rest. */
@@ -426,11 +427,11 @@ compile(compiler *c)
 		status = build_engines(c);
 	if (status == ACD_OK)
 		status = lay_out(c);
-	if (status == ACD_OK)
-		status = write_sections(c);
-	if (status == ACD_OK)
-		write_header(c);
-	return status;
+	if (status != ACD_OK)
+		return status;
+	write_sections(c);
+	write_header(c);
+	return ACD_OK;
 }
 
 /* Compile the terms of a builder. */

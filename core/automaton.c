@@ -19,8 +19,7 @@
  */
 #include "acd_scan.h"
 
-#define FIRST_LIMIT		4096		/* units of cost a scan may spend walking */
-#define NEXT_LIMIT		512			/* after a stretch of the automaton */
+#define NEXT_LIMIT		512			/* what it may after a stretch of the automaton */
 #define COST_PER_BYTE	2			/* more is left where walking is cheap */
 #define FORGET_BYTES	65536		/* after which cost starts anew */
 #define MIN_STRETCH		4096		/* bytes */
@@ -105,7 +104,7 @@ acd_automaton_wanted(acd_sweep *sweep, uint32_t machine, size_t start, bool *wan
 		{
 			sweep->cost = 0;
 			sweep->cost_since = start;
-			sweep->cost_limit = FIRST_LIMIT;
+			sweep->cost_limit = ACD_FIRST_COST_LIMIT;
 			return ACD_OK;
 		}
 		if (sweep->cost <= sweep->cost_limit + passed * COST_PER_BYTE)

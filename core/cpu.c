@@ -22,9 +22,10 @@ acd_simd_supported(acd_simd simd)
 		case ACD_SIMD_SSSE3:
 			return __builtin_cpu_supports("ssse3") != 0;
 		case ACD_SIMD_AVX2:
-			return __builtin_cpu_supports("avx2") != 0;
+			return __builtin_cpu_supports("avx2") != 0 && __builtin_cpu_supports("bmi") != 0 &&
+				__builtin_cpu_supports("bmi2") != 0;
 		case ACD_SIMD_AVX512:
-			return __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
+			return acd_simd_supported(ACD_SIMD_AVX2) && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
 				__builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vbmi") != 0;
 #endif
 #if ACD_NEON

@@ -15,7 +15,7 @@
 #include <immintrin.h>
 
 #define NAME(x)				x##_avx2
-#define TARGET				__attribute__((target("avx2")))
+#define TARGET				__attribute__((target("avx2,bmi,bmi2")))
 #define PAIR_MASK(c, p)		pair_mask(c, p, 64)
 #define PAIR_MASK_32(c, p)	pair_mask(c, p, 32)
 #define ONE_MASK(c, p)		one_mask(c, p)

@@ -59,25 +59,21 @@ dense_windows(const acd_tier *tier, const unsigned char *text, size_t from, size
 			  size_t to, acd_hits *hits)
 {
 	size_t		step = tier->step;
-	unsigned char index[64];
-	uint64_t	used = 0;
 	uint32_t	n = hits->n;
 	__m128i		shift = _mm_cvtsi32_si128((int) tier->filter_shift);
 	__m512i		multiplier = _mm512_set1_epi64((long long) tier->multiplier);
-	__m512i		permutation;
-
-	for (unsigned i = 0; i < 64; i++)
-	{
-		index[i] = (unsigned char) (i / 8 * step + i % 8);
-		used |= (uint64_t) (i % 8 < tier->window) << i;
-	}
-	permutation = _mm512_loadu_si512((const void *) index);
+	__m512i		every_byte = _mm512_set1_epi64(0x0101010101010101LL);
+	__m512i		starts = _mm512_mullo_epi64(_mm512_setr_epi64(0, 1, 2, 3, 4, 5, 6, 7),
+											_mm512_set1_epi64((long long) step));
+	__m512i		permutation = _mm512_add_epi64(_mm512_mullo_epi64(starts, every_byte),
+											   _mm512_set1_epi64(0x0706050403020100LL));
+	__m512i		used = _mm512_set1_epi64((long long) tier->gram_mask);
 
 	/* The last of eight windows begins at 7 steps; its 8 bytes are readable. */
 	for (; at + 7 * step < to && at + 56 < to && n <= ACD_WINDOW_HITS; at += 8 * step)
 	{
 		__m512i		v = _mm512_loadu_si512((const void *) (text + at));
-		__m512i		grams = _mm512_maskz_permutexvar_epi8(used, permutation, v);
+		__m512i		grams = _mm512_and_si512(used, _mm512_permutexvar_epi8(permutation, v));
 		uint32_t	mask = filter_mask(tier->filter, shift, _mm512_mullo_epi64(grams, multiplier));
 
 		while (ACD_UNLIKELY(mask != 0))

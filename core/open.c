@@ -161,11 +161,14 @@ take_sections(acd_machine *m, const section_map *map)
 
 /* Check the records of terms; their nodes are checked with the trees. */
 static bool
-check_terms(const acd_machine *m)
+check_terms(acd_machine *m)
 {
+	uint64_t	first_offset = acd_le64(m->terms + ACD_TERM_OFFSET);
+	uint32_t	first_bytes = acd_le32(m->terms + ACD_TERM_BYTES);
 	uint32_t	min_len = ACD_MAX_TERM_LEN;
 	uint32_t	max_len = 0;
 
+	m->one_replacement = 1;
 	for (uint32_t i = 0; i < m->nterms; i++)
 	{
 		const unsigned char *record = acd_term_record(m, i);
@@ -178,6 +181,8 @@ check_terms(const acd_machine *m)
 			return false;
 		min_len = len < min_len ? len : min_len;
 		max_len = len > max_len ? len : max_len;
+		if (offset != first_offset || bytes != first_bytes)
+			m->one_replacement = 0;
 	}
 	return min_len == m->min_len && max_len == m->max_len;
 }

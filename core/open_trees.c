@@ -14,7 +14,7 @@
 /* Check a tier's record and set its parameters. */
 static bool
 read_tier(acd_tier *t, const unsigned char *record, uint32_t *filter_bits,
-		  uint32_t *starts_bits, uint32_t *table_bits)
+		  uint32_t *starts_bits, uint32_t *offsets_bits, uint32_t *table_bits)
 {
 	t->min_len = acd_le32(record + ACD_TIER_MIN_LEN);
 	t->max_len = acd_le32(record + ACD_TIER_MAX_LEN);
@@ -25,6 +25,7 @@ read_tier(acd_tier *t, const unsigned char *record, uint32_t *filter_bits,
 	t->classes = record + ACD_TIER_CLASSES;
 	*filter_bits = acd_le32(record + ACD_TIER_FILTER_BITS);
 	*starts_bits = acd_le32(record + ACD_TIER_STARTS_BITS);
+	*offsets_bits = acd_le32(record + ACD_TIER_OFFSETS_BITS);
 	*table_bits = acd_le32(record + ACD_TIER_TABLE_BITS);
 
 	if (t->min_len < 1 || t->max_len > ACD_MAX_TERM_LEN || t->min_len > t->max_len ||
@@ -33,17 +34,18 @@ read_tier(acd_tier *t, const unsigned char *record, uint32_t *filter_bits,
 		t->multiplier % 2 == 0 ||
 		*filter_bits < 1 || *filter_bits > ACD_MAX_FILTER_BITS ||
 		*table_bits < 1 || *table_bits > ACD_MAX_TABLE_BITS ||
-		acd_le32(record + ACD_TIER_RESERVED) != 0 ||
 		acd_le64(record + ACD_TIER_PADDING) != 0 || acd_le64(record + ACD_TIER_PADDING + 8) != 0)
 		return false;
-	if (t->step == 0 ? t->prefix != t->window || *starts_bits != 0 :
+	if (t->step == 0 ? t->prefix != t->window || *starts_bits != 0 || *offsets_bits != 0 :
 		t->prefix < 8 || t->window + t->step - 1 > t->prefix ||
-		*starts_bits < 1 || *starts_bits > ACD_MAX_FILTER_BITS)
+		*starts_bits < 1 || *starts_bits > ACD_MAX_FILTER_BITS ||
+		*offsets_bits < ACD_MIN_OFFSETS_BITS || *offsets_bits > ACD_MAX_OFFSETS_BITS)
 		return false;
 
 	t->gram_mask = t->window == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * t->window)) - 1;
 	t->filter_shift = 64 - *filter_bits;
 	t->starts_shift = t->step != 0 ? 64 - *starts_bits : 0;
+	t->offsets_shift = t->step != 0 ? 64 - *offsets_bits : 0;
 	t->table_shift = 64 - *table_bits;
 	t->table_mask = (UINT32_C(1) << *table_bits) - 1;
 	return true;
@@ -71,23 +73,28 @@ acd_open_tiers(acd_machine *machine, const unsigned char *tiers,
 		acd_tier   *t = &machine->tiers[i];
 		uint32_t	filter_bits;
 		uint32_t	starts_bits;
+		uint32_t	offsets_bits;
 		uint32_t	table_bits;
 		uint64_t	filter_bytes;
 		uint64_t	starts_bytes;
+		uint64_t	offsets_bytes;
 		uint64_t	table_bytes;
 
-		if (!read_tier(t, tiers + (size_t) i * ACD_TIER_SIZE, &filter_bits, &starts_bits, &table_bits))
+		if (!read_tier(t, tiers + (size_t) i * ACD_TIER_SIZE, &filter_bits, &starts_bits,
+					   &offsets_bits, &table_bits))
 			return false;
 		filter_bytes = UINT64_C(8) << filter_bits;
 		starts_bytes = t->step != 0 ? UINT64_C(8) << starts_bits : 0;
+		offsets_bytes = t->step != 0 ? UINT64_C(1) << offsets_bits : 0;
 		table_bytes = (uint64_t) ACD_PREFIX_SLOT_SIZE << table_bits;
-		if (filter_bytes + starts_bytes > filters_size || table_bytes > tables_size)
+		if (filter_bytes + starts_bytes + offsets_bytes > filters_size || table_bytes > tables_size)
 			return false;
 		t->filter = filters;
 		t->starts = t->step != 0 ? filters + filter_bytes : NULL;
+		t->offsets = t->step != 0 ? filters + filter_bytes + starts_bytes : NULL;
 		t->table = tables;
-		filters += filter_bytes + starts_bytes;
-		filters_size -= filter_bytes + starts_bytes;
+		filters += filter_bytes + starts_bytes + offsets_bytes;
+		filters_size -= filter_bytes + starts_bytes + offsets_bytes;
 		tables += table_bytes;
 		tables_size -= table_bytes;
 		if (!check_table(t, acd_le32(t->classes - ACD_TIER_CLASSES + ACD_TIER_GROUPS)))
@@ -148,8 +155,13 @@ look_for(const acd_machine *m, batch *b)
 		if (t->step != 0 && !acd_filter_has(t->starts, t->starts_shift, b->hash[i]))
 			return false;
 		for (uint32_t o = 0; o < t->step; o++)
-			if (!acd_filter_has(t->filter, t->filter_shift, acd_gram_hash(t, acd_le64(prefix + o))))
+		{
+			uint64_t	hash = acd_gram_hash(t, acd_le64(prefix + o));
+
+			if (!acd_filter_has(t->filter, t->filter_shift, hash) ||
+				(t->offsets[acd_offsets_index(t, hash)] >> o & 1) == 0)
 				return false;
+		}
 		b->found[b->tier[i]]++;
 	}
 	b->n = 0;
@@ -179,8 +191,15 @@ check_root(const acd_machine *m, batch *b, uint32_t offset)
 	/* A prefix's hash may read beyond it, but not beyond the last padding. */
 	b->hash[b->n] = acd_prefix_hash(t, root + ACD_NODE_SIZE);
 	ACD_PREFETCH(t->table + (b->hash[b->n] >> t->table_shift) * ACD_PREFIX_SLOT_SIZE);
+	if (t->step != 0)
+		ACD_PREFETCH(t->starts + (b->hash[b->n] >> t->starts_shift) * 8);
 	for (uint32_t o = 0; o < t->step; o++)
-		ACD_PREFETCH(t->filter + (acd_gram_hash(t, acd_le64(root + ACD_NODE_SIZE + o)) >> t->filter_shift) * 8);
+	{
+		uint64_t	hash = acd_gram_hash(t, acd_le64(root + ACD_NODE_SIZE + o));
+
+		ACD_PREFETCH(t->filter + (hash >> t->filter_shift) * 8);
+		ACD_PREFETCH(t->offsets + acd_offsets_index(t, hash));
+	}
 	b->n++;
 	return b->n < BATCH || look_for(m, b);
 }

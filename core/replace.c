@@ -45,11 +45,14 @@ static int
 replace_match(void *arg, const acd_match *match)
 {
 	replacer   *r = arg;
-	acd_term_info info;
+	const acd_machine *machine = r->scan->machines[match->machine];
 
-	acd_machine_term(r->scan->machines[match->machine], match->term, &info);
+	/* Another term's record will do where all say the same: it is in the cache. */
+	const unsigned char *record = acd_term_record(machine, machine->one_replacement ? 0 : match->term);
+
 	if (!emit(r, r->sink->text, r->text + r->done, match->start - r->done) ||
-		!emit(r, r->sink->replacement, info.replacement, info.replacement_len))
+		!emit(r, r->sink->replacement, machine->replacements + acd_le64(record + ACD_TERM_OFFSET),
+			  acd_le32(record + ACD_TERM_BYTES)))
 		return 1;
 	r->done = match->end;
 	r->replaced++;

@@ -16,10 +16,7 @@ acd_contains(const acd_scan *scan, const void *text, size_t len, bool *found)
 	if (found == NULL)
 		return ACD_ERR_ARGUMENT;
 	*found = false;
-	status = acd_sweep_begin(&sweep, scan, text, len, ACD_TAKE_ANY, NULL, NULL);
-	if (status != ACD_OK)
-		return status;
-	status = acd_sweep_run(&sweep);
+	status = acd_sweep_run(&sweep, scan, text, len, ACD_TAKE_ANY, NULL, NULL);
 	if (sweep.open)
 	{
 		*found = true;
@@ -34,7 +31,6 @@ acd_find(const acd_scan *scan, const void *text, size_t len, acd_match_fn fn, vo
 {
 	acd_sweep	sweep;
 	acd_taker	taker;
-	acd_status	status;
 
 	if (fn == NULL || scan == NULL)
 		return ACD_ERR_ARGUMENT;
@@ -55,8 +51,5 @@ acd_find(const acd_scan *scan, const void *text, size_t len, acd_match_fn fn, vo
 		default:
 			return ACD_ERR_ARGUMENT;
 	}
-	status = acd_sweep_begin(&sweep, scan, text, len, taker, fn, arg);
-	if (status != ACD_OK)
-		return status;
-	return acd_sweep_run(&sweep);
+	return acd_sweep_run(&sweep, scan, text, len, taker, fn, arg);
 }

@@ -12,7 +12,7 @@
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
-#include "acd_scan.h"
+#include "acd_filter.h"
 
 #define STRETCH			16384		/* bytes a source looks at in one go */
 #define MAX_SOURCES		(ACD_MAX_MACHINES * ACD_MAX_TIERS)
@@ -26,36 +26,6 @@ typedef struct found
 	uint32_t	at[MAX_FOUND];	/* relative to where the search began */
 	uint32_t	ref[MAX_FOUND];
 } found;
-
-/* Begin a scan. */
-acd_status
-acd_sweep_begin(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t len,
-				acd_taker taker, acd_match_fn fn, void *arg)
-{
-	if (scan == NULL || scan->nmachines > ACD_MAX_MACHINES ||
-		(scan->nmachines > 0 && scan->machines == NULL) || (text == NULL && len > 0) ||
-		(unsigned) scan->engine > (unsigned) ACD_ENGINE_AUTOMATON ||
-		(scan->simd != ACD_SIMD_AUTO && !acd_simd_supported(scan->simd)))
-		return ACD_ERR_ARGUMENT;
-	sweep->scan = scan;
-	sweep->text = text;
-	sweep->len = len;
-	sweep->allocator = scan->allocator != NULL ? scan->allocator : &acd_libc_allocator;
-	sweep->fn = fn;
-	sweep->arg = arg;
-	sweep->taker = taker;
-	sweep->resume = 0;
-	sweep->unpolled = 0;
-	sweep->open = false;
-	sweep->cost = 0;
-	sweep->cost_since = 0;
-	sweep->cost_limit = 4096;
-	sweep->backlogs = NULL;
-	sweep->waiting = sweep->first_waiting;
-	sweep->nwaiting = 0;
-	sweep->waiting_capacity = ACD_INLINE_WAITING;
-	return ACD_OK;
-}
 
 /* Poll. */
 acd_status
@@ -79,6 +49,23 @@ prefix_hash_at(const acd_tier *tier, const unsigned char *text, size_t len, size
 	return acd_prefix_hash(tier, copy);
 }
 
+/* Offsets, a bit each, at which the window at text[p] can be in a term. */
+static inline uint32_t
+offsets_at(const acd_tier *tier, const unsigned char *text, size_t len, size_t p)
+{
+	unsigned char copy[8] = {0};
+	uint64_t	word;
+
+	if (ACD_LIKELY(len - p >= 8))
+		word = acd_le64(text + p);
+	else
+	{
+		memcpy(copy, text + p, len - p);
+		word = acd_le64(copy);
+	}
+	return tier->offsets[acd_offsets_index(tier, acd_gram_hash(tier, word))];
+}
+
 /*
  * Turn windows that passed the filter into the starts they can belong to,
  * from "from" on and before "to", that pass the filter of whole prefixes.
@@ -87,18 +74,27 @@ static uint32_t
 expand_windows(const acd_tier *tier, const unsigned char *text, size_t len, size_t first,
 			   size_t from, size_t to, const acd_hits *hits, uint32_t *at, uint64_t *hashes)
 {
+	unsigned char offsets[ACD_WINDOW_HITS * 2];
 	uint32_t	n = 0;
 
 	for (uint32_t i = 0; i < hits->n; i++)
+		offsets[i] = (unsigned char) offsets_at(tier, text, len, first + hits->at[i]);
+	for (uint32_t i = 0; i < hits->n; i++)
 	{
 		size_t		window = first + hits->at[i];
-		size_t		p = window + 1 - tier->step;
-		size_t		end = window + 1 < to ? window + 1 : to;
+		uint32_t	mask = offsets[i];
 
-		for (p = p > from ? p : from; p < end; p++)
+		/* The farthest offset is the first start. */
+		while (mask != 0)
 		{
-			uint64_t	hash = prefix_hash_at(tier, text, len, p);
+			uint32_t	offset = acd_highest_bit(mask);
+			size_t		p = window - offset;
+			uint64_t	hash;
 
+			mask &= ~(UINT32_C(1) << offset);
+			if (offset >= tier->step || p < from || window < offset || p >= to)
+				continue;
+			hash = prefix_hash_at(tier, text, len, p);
 			at[n] = (uint32_t) (p - from);
 			hashes[n] = hash;
 			n += acd_filter_has(tier->starts, tier->starts_shift, hash);
@@ -121,7 +117,7 @@ look_up(const acd_machine *machine, const acd_tier *tier, uint32_t n, const uint
 	{
 		uint32_t	ref = acd_tier_lookup(tier, hashes[i]);
 
-		ACD_PREFETCH(machine->nodes + (ref & ACD_REF_MASK));
+		ACD_PREFETCH_TWO(machine->nodes + (ref & ACD_REF_MASK), 2 * ACD_NODE_SIZE);
 		out->at[found_n] = at[i];
 		out->ref[found_n] = ref;
 		found_n += ref != 0;
@@ -182,7 +178,64 @@ filters_of(const acd_scan *scan, const acd_machine *machine)
 	return acd_simd_filters(scan->simd != ACD_SIMD_AUTO ? scan->simd : (acd_simd) machine->simd);
 }
 
-/* Scan with one machine that has one tier. */
+/* Set what a sweep needs only once something was found. */
+static void
+begin(acd_sweep *sweep)
+{
+	const acd_scan *scan = sweep->scan;
+
+	sweep->allocator = scan->allocator != NULL ? scan->allocator : &acd_libc_allocator;
+	sweep->cost = 0;
+	sweep->cost_since = 0;
+	sweep->cost_limit = ACD_FIRST_COST_LIMIT;
+	sweep->backlogs = NULL;
+	sweep->waiting = sweep->first_waiting;
+	sweep->nwaiting = 0;
+	sweep->waiting_capacity = ACD_INLINE_WAITING;
+}
+
+/* Report what is left, unless the scan failed, and free what was allocated. */
+static acd_status
+end(acd_sweep *sweep, acd_status status)
+{
+	if (status == ACD_OK)
+		status = acd_take_rest(sweep);
+	if (sweep->waiting != sweep->first_waiting)
+		acd_release(sweep->allocator, sweep->waiting);
+	acd_automaton_free(sweep);
+	return status;
+}
+
+/* Take the trees found from "from" on. */
+static acd_status
+take_found(acd_sweep *sweep, const acd_machine *machine, size_t from, const found *out)
+{
+	/* By the time a match is reported its term's record is there. */
+	if (out->n > 2 && sweep->taker != ACD_TAKE_ANY && !machine->one_replacement)
+		for (uint32_t i = 0; i < out->n; i++)
+		{
+			uint32_t	term = acd_le32(machine->nodes + (out->ref[i] & ACD_REF_MASK) + ACD_NODE_TERM);
+
+			if (term != 0)
+				ACD_PREFETCH_TWO(acd_term_record(machine, term - 1), ACD_TERM_SIZE);
+		}
+	for (uint32_t i = 0; i < out->n; i++)
+	{
+		acd_status	status;
+
+		if (from + out->at[i] < sweep->resume)
+			continue;
+		status = acd_take_tree(sweep, 0, out->ref[i], from + out->at[i]);
+		if (status != ACD_OK)
+			return status;
+	}
+	return ACD_OK;
+}
+
+/*
+ * Scan with one machine that has one tier.  Most short texts are done after
+ * one call of the filter, so nothing is set up before something is found.
+ */
 static acd_status
 run_single(acd_sweep *sweep)
 {
@@ -191,28 +244,29 @@ run_single(acd_sweep *sweep)
 	const acd_filters *filters = filters_of(sweep->scan, machine);
 	size_t		last = sweep->len - tier->min_len + 1;
 	size_t		pos = 0;
+	acd_status	status = ACD_OK;
+	bool		begun = false;
 	found		out;
 
-	while (pos < last)
+	if (sweep->len < tier->min_len)
+		return ACD_OK;
+	while (status == ACD_OK && pos < last)
 	{
 		size_t		from = pos;
-		acd_status	status;
 
 		pos = find(sweep, machine, tier, filters, from, last - from > STRETCH ? from + STRETCH : last, &out);
-		for (uint32_t i = 0; i < out.n; i++)
+		if (out.n > 0)
 		{
-			if (from + out.at[i] < sweep->resume)
-				continue;
-			status = acd_take_tree(sweep, 0, out.ref[i], from + out.at[i]);
-			if (status != ACD_OK)
-				return status;
+			if (!begun)
+				begin(sweep);
+			begun = true;
+			status = take_found(sweep, machine, from, &out);
 		}
-		status = acd_sweep_poll(sweep, pos - from);
-		if (status != ACD_OK)
-			return status;
+		if (status == ACD_OK)
+			status = acd_sweep_poll(sweep, pos - from);
 		pos = pos > sweep->resume ? pos : sweep->resume;
 	}
-	return ACD_OK;
+	return begun ? end(sweep, status) : status;
 }
 
 /* A tier of a machine of a set. */
@@ -302,6 +356,7 @@ run_set(acd_sweep *sweep)
 	source		sources[MAX_SOURCES];
 	uint32_t	nsources = 0;
 	uint32_t	capacity;
+	acd_status	status = ACD_OK;
 
 	for (uint32_t m = 0; m < scan->nmachines; m++)
 		for (uint32_t t = 0; t < scan->machines[m]->ntiers; t++)
@@ -322,38 +377,39 @@ run_set(acd_sweep *sweep)
 			nsources++;
 		}
 
-	for (size_t pos = 0; pos < sweep->len;)
+	begin(sweep);
+	for (size_t pos = 0; status == ACD_OK && pos < sweep->len;)
 	{
-		size_t		end = sweep->len - pos > STRETCH ? pos + STRETCH : sweep->len;
-		acd_status	status = merge(sweep, sources, nsources, end, capacity);
+		size_t		stop = sweep->len - pos > STRETCH ? pos + STRETCH : sweep->len;
 
+		status = merge(sweep, sources, nsources, stop, capacity);
 		if (status == ACD_OK)
-			status = acd_sweep_poll(sweep, end - pos);
-		if (status != ACD_OK)
-			return status;
-		pos = end;
+			status = acd_sweep_poll(sweep, stop - pos);
+		pos = stop;
 	}
-	return ACD_OK;
+	return end(sweep, status);
 }
 
-/* Go through the text. */
+/* Scan. */
 acd_status
-acd_sweep_run(acd_sweep *sweep)
+acd_sweep_run(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t len,
+			  acd_taker taker, acd_match_fn fn, void *arg)
 {
-	const acd_scan *scan = sweep->scan;
-	acd_status	status = ACD_OK;
-
+	sweep->open = false;
+	if (scan == NULL || scan->nmachines > ACD_MAX_MACHINES ||
+		(scan->nmachines > 0 && scan->machines == NULL) || (text == NULL && len > 0) ||
+		(unsigned) scan->engine > (unsigned) ACD_ENGINE_AUTOMATON ||
+		(scan->simd != ACD_SIMD_AUTO && !acd_simd_supported(scan->simd)))
+		return ACD_ERR_ARGUMENT;
+	sweep->scan = scan;
+	sweep->text = text;
+	sweep->len = len;
+	sweep->fn = fn;
+	sweep->arg = arg;
+	sweep->taker = taker;
+	sweep->resume = 0;
+	sweep->unpolled = 0;
 	if (scan->nmachines == 1 && scan->machines[0]->ntiers == 1)
-	{
-		if (sweep->len >= scan->machines[0]->tiers[0].min_len)
-			status = run_single(sweep);
-	}
-	else if (scan->nmachines > 0)
-		status = run_set(sweep);
-	if (status == ACD_OK)
-		status = acd_take_rest(sweep);
-	if (sweep->waiting != sweep->first_waiting)
-		acd_release(sweep->allocator, sweep->waiting);
-	acd_automaton_free(sweep);
-	return status;
+		return run_single(sweep);
+	return scan->nmachines > 0 ? run_set(sweep) : ACD_OK;
 }

@@ -1,6 +1,6 @@
 /*
  * tiers.c
- *		Dividing terms into tiers, and building each tier's filter and table.
+ *		Dividing terms into tiers, and choosing each tier's filter.
  *
  * A filter is as good as its shortest term is long, so terms of 1 to 3, 4 to
  * 7 and 8 or more bytes have tiers of their own, unless joining two costs
@@ -23,10 +23,11 @@
 #define LONG_WINDOW		6
 #define MAX_START_BITS	18			/* log2 of words */
 #define MAX_STEP_BITS	19
+#define MAX_OFFSETS_BITS 21			/* log2 of bytes */
 #define FAST_BITS		14			/* 128 KiB; above, filters are packed denser */
-#define JOIN_GRAMS		2			/* joined if that many times the prefixes at most */
-#define JOIN_TERMS		8			/* and so many terms per prefix at most */
-#define MAX_TRIES		64			/* multipliers */
+#define JOIN_RATIO		2			/* joined if at most that many times the starts pass */
+#define JOIN_SPARSE		16			/* or one in so many possible prefixes is used */
+#define JOIN_TERMS		8			/* and so many terms have one prefix, at most */
 
 /* Class of a length: 0 short, 1 middle, 2 long. */
 static uint32_t
@@ -41,16 +42,19 @@ typedef struct summary
 	uint32_t	nterms;
 	uint32_t	min_len;
 	uint32_t	max_len;
-	uint32_t	prefixes;		/* distinct ones of min(window, 8) bytes */
+	uint32_t	prefixes;		/* distinct ones of the first "window" bytes */
+	uint32_t	letters[ACD_MAX_WINDOW];	/* distinct bytes at each of these */
 } summary;
 
 /* Look at the keys of the classes whose bits are set in "classes". */
-static summary
-summarize(const acd_key *keys, uint32_t nkeys, unsigned classes, uint32_t window)
+static void
+summarize(summary *s, const acd_key *keys, uint32_t nkeys, unsigned classes, uint32_t window)
 {
-	summary		s = {0, ACD_MAX_TERM_LEN, 0, 0};
+	unsigned char seen[ACD_MAX_WINDOW][256] = {{0}};
 	uint64_t	last = 0;
 
+	memset(s, 0, sizeof(*s));
+	s->min_len = ACD_MAX_TERM_LEN;
 	for (uint32_t k = 0; k < nkeys; k++)
 	{
 		uint32_t	len = keys[k].len;
@@ -58,26 +62,47 @@ summarize(const acd_key *keys, uint32_t nkeys, unsigned classes, uint32_t window
 
 		if ((classes >> length_class(len) & 1) == 0)
 			continue;
-		s.prefixes += s.nterms == 0 || prefix != last;
+		if (s->nterms == 0 || prefix != last)
+		{
+			s->prefixes++;
+			for (uint32_t i = 0; i < window; i++)
+			{
+				s->letters[i] += !seen[i][keys[k].bytes[i]];
+				seen[i][keys[k].bytes[i]] = 1;
+			}
+		}
 		last = prefix;
-		s.nterms++;
-		s.min_len = len < s.min_len ? len : s.min_len;
-		s.max_len = len > s.max_len ? len : s.max_len;
+		s->nterms++;
+		s->min_len = len < s->min_len ? len : s->min_len;
+		s->max_len = len > s->max_len ? len : s->max_len;
 	}
-	return s;
 }
 
-/* Should the classes "longer" be filtered together with "shorter"? */
+/*
+ * Should the classes "longer" be filtered together with "shorter"?  If that
+ * lets about as many starts pass as before; or few in any case.
+ */
 static bool
 should_join(const acd_key *keys, uint32_t nkeys, unsigned shorter, unsigned longer)
 {
-	summary		a = summarize(keys, nkeys, shorter, 0);
+	summary		a;
 	summary		both;
-	uint32_t	window = a.min_len < ACD_MAX_WINDOW ? a.min_len : ACD_MAX_WINDOW;
+	uint32_t	window;
+	uint64_t	possible = 1;
+	uint64_t	a_starts;
+	uint64_t	both_starts;
 
-	a = summarize(keys, nkeys, shorter, window);
-	both = summarize(keys, nkeys, shorter | longer, window);
-	return both.prefixes <= (uint64_t) a.prefixes * JOIN_GRAMS &&
+	summarize(&a, keys, nkeys, shorter, 0);
+	window = a.min_len < ACD_MAX_WINDOW ? a.min_len : ACD_MAX_WINDOW;
+	summarize(&a, keys, nkeys, shorter, window);
+	summarize(&both, keys, nkeys, shorter | longer, window);
+	for (uint32_t i = 0; i < window && possible < UINT32_MAX; i++)
+		possible *= both.letters[i];
+	a_starts = (uint64_t) a.letters[0] * (window > 1 ? a.letters[1] : 1);
+	both_starts = (uint64_t) both.letters[0] * (window > 1 ? both.letters[1] : 1);
+	return both_starts <= a_starts * JOIN_RATIO &&
+		(both.prefixes <= (uint64_t) a.prefixes * JOIN_RATIO ||
+		 (uint64_t) both.prefixes * JOIN_SPARSE <= possible) &&
 		both.nterms <= (uint64_t) both.prefixes * JOIN_TERMS;
 }
 
@@ -215,13 +240,17 @@ choose_sizes(acd_tier_plan *plan)
 		plan->starts_bits = 4;
 		while ((UINT64_C(64) << plan->starts_bits) < (uint64_t) plan->ngroups * 10)
 			plan->starts_bits++;
+		plan->offsets_bits = 10;
+		while ((UINT64_C(1) << plan->offsets_bits) < grams && plan->offsets_bits < MAX_OFFSETS_BITS)
+			plan->offsets_bits++;
 	}
 	plan->filter_bits = bits;
 	plan->table_bits = 4;
-	while ((UINT64_C(1) << plan->table_bits) * 6 < (uint64_t) plan->ngroups * 10)
+	while ((UINT64_C(1) << plan->table_bits) * 8 < (uint64_t) plan->ngroups * 10)
 		plan->table_bits++;
 	plan->tier.filter_shift = 64 - plan->filter_bits;
 	plan->tier.starts_shift = plan->starts_bits > 0 ? 64 - plan->starts_bits : 0;
+	plan->tier.offsets_shift = plan->offsets_bits > 0 ? 64 - plan->offsets_bits : 0;
 	plan->tier.table_shift = 64 - plan->table_bits;
 	plan->tier.table_mask = (UINT32_C(1) << plan->table_bits) - 1;
 }
@@ -270,7 +299,7 @@ plan_tiers(acd_tier_set *set, const acd_key *keys, uint32_t nkeys)
 
 		if (sets[c] == 0 || (sets[c] & ((1u << c) - 1)) != 0)
 			continue;			/* none, or in the tier of shorter ones */
-		s = summarize(keys, nkeys, sets[c], 0);
+		summarize(&s, keys, nkeys, sets[c], 0);
 		plan->tier.min_len = s.min_len;
 		plan->tier.max_len = s.max_len;
 		plan->first = used;
@@ -311,161 +340,13 @@ acd_tiers_build(acd_tier_set *set, const acd_allocator *allocator, const acd_key
 void
 acd_tiers_free(acd_tier_set *set, const acd_allocator *allocator)
 {
+	for (uint32_t i = 0; i < set->ntiers; i++)
+	{
+		acd_release(allocator, set->plans[i].filters);
+		acd_release(allocator, set->plans[i].table);
+	}
 	acd_release(allocator, set->order);
 	acd_release(allocator, set->groups);
 	acd_forest_free(&set->forest);
 	memset(set, 0, sizeof(*set));
-}
-
-/* Bytes of one tier's filters. */
-static size_t
-filter_bytes(const acd_tier_plan *plan)
-{
-	return ((size_t) 8 << plan->filter_bits) +
-		(plan->starts_bits > 0 ? (size_t) 8 << plan->starts_bits : 0);
-}
-
-/* Bytes of all filters; at most some MiB. */
-size_t
-acd_tiers_filter_bytes(const acd_tier_set *set)
-{
-	size_t		bytes = 0;
-
-	for (uint32_t i = 0; i < set->ntiers; i++)
-		bytes += filter_bytes(&set->plans[i]);
-	return bytes;
-}
-
-/* Bytes of all tables. */
-size_t
-acd_tiers_table_bytes(const acd_tier_set *set)
-{
-	size_t		bytes = 0;
-
-	for (uint32_t i = 0; i < set->ntiers; i++)
-		bytes += (size_t) ACD_PREFIX_SLOT_SIZE << set->plans[i].table_bits;
-	return bytes;
-}
-
-/*
- * Fill a tier's table with the multiplier it has.  False if two prefixes
- * cannot be told apart, or if the slots used cluster.
- */
-static bool
-fill_table(const acd_tier_set *set, const acd_tier_plan *plan, const acd_key *keys, unsigned char *table)
-{
-	const acd_tier *t = &plan->tier;
-
-	for (uint32_t g = plan->first_group; g < plan->first_group + plan->ngroups; g++)
-	{
-		unsigned char prefix[ACD_MAX_PREFIX] = {0};
-		uint64_t	hash;
-		uint32_t	tag;
-		unsigned char *slot;
-
-		memcpy(prefix, keys[set->groups[g].key].bytes, t->prefix);
-		hash = acd_prefix_hash(t, prefix);
-		tag = acd_hash_tag(hash);
-		for (uint64_t i = hash >> t->table_shift;; i++)
-		{
-			slot = table + (i & t->table_mask) * ACD_PREFIX_SLOT_SIZE;
-			if (acd_le32(slot + ACD_PREFIX_REF) == 0)
-				break;
-			if (acd_le32(slot + ACD_PREFIX_TAG) == tag)
-				return false;
-		}
-		acd_put32(slot + ACD_PREFIX_TAG, tag);
-		acd_put32(slot + ACD_PREFIX_REF, set->groups[g].ref);
-	}
-	return true;
-}
-
-/* Set the bits of a hash in a filter. */
-static void
-set_bits(unsigned char *filter, uint32_t shift, uint64_t hash)
-{
-	unsigned char *word = filter + (hash >> shift) * 8;
-
-	acd_put64(word, acd_le64(word) | acd_hash_bits(hash));
-}
-
-/* Fill a tier's filters. */
-static void
-fill_filters(const acd_tier_set *set, const acd_tier_plan *plan, const acd_key *keys, unsigned char *filter)
-{
-	const acd_tier *t = &plan->tier;
-	unsigned char *starts = filter + ((size_t) 8 << plan->filter_bits);
-
-	for (uint32_t g = plan->first_group; g < plan->first_group + plan->ngroups; g++)
-	{
-		unsigned char prefix[ACD_MAX_PREFIX + 8] = {0};
-
-		memcpy(prefix, keys[set->groups[g].key].bytes, t->prefix);
-		for (uint32_t o = 0; o < (t->step != 0 ? t->step : 1); o++)
-			set_bits(filter, t->filter_shift, acd_gram_hash(t, acd_le64(prefix + o)));
-		if (t->step != 0)
-			set_bits(starts, t->starts_shift, acd_prefix_hash(t, prefix));
-	}
-}
-
-/* The next multiplier to try. */
-static uint64_t
-next_multiplier(uint64_t *seed)
-{
-	uint64_t	z = (*seed += UINT64_C(0x9E3779B97F4A7C15));
-
-	/* splitmix64 */
-	z = (z ^ (z >> 30)) * UINT64_C(0xBF58476D1CE4E5B9);
-	z = (z ^ (z >> 27)) * UINT64_C(0x94D049BB133111EB);
-	return (z ^ (z >> 31)) | 1;
-}
-
-/* Write a tier's record. */
-static void
-write_tier(const acd_tier_plan *plan, unsigned char *record)
-{
-	const acd_tier *t = &plan->tier;
-
-	acd_put32(record + ACD_TIER_GROUPS, plan->ngroups);
-	acd_put32(record + ACD_TIER_MIN_LEN, t->min_len);
-	acd_put32(record + ACD_TIER_MAX_LEN, t->max_len);
-	acd_put32(record + ACD_TIER_WINDOW, t->window);
-	acd_put32(record + ACD_TIER_STEP, t->step);
-	acd_put32(record + ACD_TIER_PREFIX, t->prefix);
-	acd_put32(record + ACD_TIER_FILTER_BITS, plan->filter_bits);
-	acd_put32(record + ACD_TIER_STARTS_BITS, plan->starts_bits);
-	acd_put32(record + ACD_TIER_TABLE_BITS, plan->table_bits);
-	acd_put64(record + ACD_TIER_MULTIPLIER, t->multiplier);
-	memcpy(record + ACD_TIER_CLASSES, plan->classes, sizeof(plan->classes));
-}
-
-/*
- * Write tiers, filters and tables.  The multiplier depends on all terms, so
- * that nobody can choose terms that collide.
- */
-acd_status
-acd_tiers_write(acd_tier_set *set, const acd_key *keys, unsigned char *tiers,
-				unsigned char *filters, unsigned char *tables)
-{
-	uint64_t	seed = acd_xxh64(set->forest.bytes, set->forest.size, 0);
-
-	for (uint32_t i = 0; i < set->ntiers; i++)
-	{
-		acd_tier_plan *plan = &set->plans[i];
-		size_t		bytes = (size_t) ACD_PREFIX_SLOT_SIZE << plan->table_bits;
-		int			tries = 0;
-
-		do
-		{
-			if (tries++ == MAX_TRIES)
-				return ACD_ERR_TOO_LARGE;	/* does not happen */
-			memset(tables, 0, bytes);
-			plan->tier.multiplier = next_multiplier(&seed);
-		} while (!fill_table(set, plan, keys, tables));
-		fill_filters(set, plan, keys, filters);
-		write_tier(plan, tiers + (size_t) i * ACD_TIER_SIZE);
-		filters += filter_bytes(plan);
-		tables += bytes;
-	}
-	return ACD_OK;
 }
