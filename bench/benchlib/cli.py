@@ -76,7 +76,7 @@ def write_facts(run, engines):
     facts = rows.machine_facts()
     facts["tier"] = run.tier
     facts |= run.facts
-    packages = list(words.PACKAGES) + [p for e in engines for p in e.directives().get("package", [])]
+    packages = list(words.PACKAGES) + [p for e in engines for p in e.packages()]
     for package, version in rows.package_versions(sorted(set(packages))).items():
         facts[f"package {package}"] = version
     for crate in sorted({c for e in engines for c in e.directives().get("crate", [])}):

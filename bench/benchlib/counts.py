@@ -13,7 +13,8 @@ import subprocess
 import tempfile
 import time
 
-from benchlib import building, cli, context, database, decode, match, paths, registry, rows, server, sqlbench, texts
+from benchlib import (building, cli, context, database, decode, match, paths, registry, rows, server, sqlbench,
+                      texts)
 
 TIER = "tiny"
 TIMEOUT = 600

@@ -1,6 +1,6 @@
 """What all kinds of workloads on a server share: the base database, and their dispatch."""
 
-from benchlib import building, decode, match, registry, server, sqlbench, texts
+from benchlib import building, decode, registry, server, sqlbench, texts
 
 POLICIES = {"bench_small": "cjk1114", "bench_ascii": "ascii100k", "bench_cjk": "cjk100k"}
 

@@ -157,6 +157,7 @@ def read_through(stream, commands, out):
     settings = " ".join(f"-c {s[4:].split('=')[0].strip()}={s.split('=')[1].strip().strip(chr(39))}"
                         for s in stream.settings.split(";") if s)
     environment = dict(stream.home.environment, PGDATABASE=stream.database, PGOPTIONS=settings)
+    known = stream.home.backends()
     before = client_cpu()
     start = time.perf_counter()
     processes = []
@@ -172,7 +173,7 @@ def read_through(stream, commands, out):
     usage = None
     while any(p.poll() is None for p in processes):
         if usage is None:
-            pid = find_walsender(stream.home, ())
+            pid = find_walsender(stream.home, known)
             usage = server.Usage(pid) if pid else None
         else:
             usage.read()

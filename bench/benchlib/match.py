@@ -86,8 +86,13 @@ def verified(driver, engine, workload, answers):
     """The operations the engine has, each found to answer as the oracle does."""
     supported = []
     for operation in workload.operations:
+        if operation == "build":
+            # Nothing to compare, and starting was the warm-up; a script or a limit builds nothing.
+            if engine.kind == "match" and engine.adapter.suffix in (".c", ".rs"):
+                supported.append(operation)
+            continue
         answer = driver.ask(f"verify {operation}")
-        if answer is None or (engine.kind == "limit" and operation == "build"):
+        if answer is None:
             continue
         if engine.kind != "limit" and answer != answers[operation]:
             raise WrongAnswer(f"{workload.id} {engine.id} {operation}: "

@@ -2,8 +2,11 @@
 
 import csv
 import dataclasses
+import functools
+import os
 import pathlib
 import re
+import subprocess
 
 from benchlib import paths
 
@@ -24,6 +27,10 @@ class Engine:
     default: bool
     adapter: pathlib.Path
     root: pathlib.Path = paths.ROOT     # the source tree that "core" means
+
+    def packages(self):
+        """Debian packages it needs, for the PostgreSQL of PG_CONFIG."""
+        return [p.replace("{major}", server_major()) for p in self.directives().get("package", [])]
 
     def directives(self):
         """{word: [arguments]} of the adapter's lines "bench: WORD ARGUMENT"."""
@@ -49,6 +56,17 @@ class Workload:
     data: str
     operations: tuple
     sizes: dict             # by tier, None where it is left out
+
+
+@functools.cache
+def server_major():
+    """"15" of the PostgreSQL that PG_CONFIG describes; "" without one."""
+    try:
+        version = subprocess.run([os.environ.get("PG_CONFIG", "pg_config"), "--version"], capture_output=True,
+                                 text=True, check=True).stdout
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+    return re.search(r"\d+", version)[0]
 
 
 def read_table(name):

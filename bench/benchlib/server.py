@@ -164,20 +164,29 @@ class Server:
         return building.run([str(self.bin / "postgres"), "--version"], "postgres").strip()
 
     def backends(self):
-        """Process ids of the server's children with their titles."""
+        """{process id: title} of the server's children."""
+        pid = self.process.pid
         found = {}
-        for name in os.listdir("/proc"):
-            if not name.isdigit():
-                continue
+        try:
+            with open(f"/proc/{pid}/task/{pid}/children", encoding="ascii") as f:
+                children = f.read().split()
+        except OSError:         # a kernel without that file
+            children = [name for name in os.listdir("/proc") if name.isdigit() and parent_of(name) == pid]
+        for child in children:
             try:
-                with open(f"/proc/{name}/stat", encoding="latin1") as f:
-                    parent = int(f.read().rsplit(")", 1)[1].split()[1])
-                if parent == self.process.pid:
-                    with open(f"/proc/{name}/cmdline", "rb") as f:
-                        found[int(name)] = f.read().decode("latin1")
+                with open(f"/proc/{child}/cmdline", "rb") as f:
+                    found[int(child)] = f.read().rstrip(b"\0").decode("latin1")
             except OSError:
                 continue
         return found
+
+
+def parent_of(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="latin1") as f:
+            return int(f.read().rsplit(")", 1)[1].split()[1])
+    except OSError:
+        return 0
 
 
 # ---- what a backend used ----

@@ -13,7 +13,7 @@ TOOLS = ("valgrind", "perl", "grep")
 def wanted_packages():
     packages = set(words.PACKAGES) | set(TOOLS)
     for engine in registry.engines():
-        packages.update(engine.directives().get("package", []))
+        packages.update(engine.packages())
     return sorted(packages)
 
 
