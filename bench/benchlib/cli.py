@@ -2,6 +2,7 @@
 
 import argparse
 import pathlib
+import re
 import signal
 import sys
 import time
@@ -38,6 +39,8 @@ def parse(arguments):
     selection.add_argument("--workloads", help="only these workload ids (comma-separated)")
     selection.add_argument("--ways", help="decode only: peek, recvlogical, receiver (comma-separated)")
     selection.add_argument("--name", help="name of the run's folder (default: the time)")
+    selection.add_argument("--track", action="store_true",
+                           help="write to bench/results/VERSION/, to be committed as the results of a release")
     timed = argparse.ArgumentParser(add_help=False, parents=[selection])
     timed.add_argument("--rounds", type=int, default=0, help="exactly so many rounds a cell")
     tiered = argparse.ArgumentParser(add_help=False)
@@ -68,13 +71,25 @@ def selected(options, tier):
     return engines, [w for w in workloads if w.kind in kinds and w.sizes[tier] is not None]
 
 
-def run_folder(name):
-    return paths.RUNS / (name or time.strftime("%Y%m%d-%H%M%S"))
+def run_folder(options, prefix=""):
+    """Where the rows of this run go; a name used before would mix two runs."""
+    name = options.name or prefix + time.strftime("%Y%m%d-%H%M%S")
+    if options.track:
+        control = (paths.ROOT / "acdat_decoder.control").read_text(encoding="utf8")
+        version = re.search(r"^default_version *= *'(.*)'", control, re.M)[1]
+        name = options.name or prefix.rstrip("-") or "run"
+        folder = paths.TRACKED / version / name
+    else:
+        folder = paths.RUNS / name
+    if (folder / "rows.tsv").exists():
+        raise registry.UsageError(f"{folder.relative_to(paths.ROOT)} has results already")
+    return folder
 
 
 def write_facts(run, engines):
     facts = rows.machine_facts()
     facts["tier"] = run.tier
+    facts["dictionary of 1,114 terms"] = words.flavour()
     facts |= run.facts
     packages = list(words.PACKAGES) + [p for e in engines for p in e.packages()]
     for package, version in rows.package_versions(sorted(set(packages))).items():
@@ -101,7 +116,7 @@ def run_kinds(run, engines, workloads):
 
 def measure(options, tier, check_only=False):
     engines, workloads = selected(options, tier)
-    writer = rows.Writer(run_folder(options.name))
+    writer = rows.Writer(run_folder(options))
     ways = tuple(options.ways.split(",")) if options.ways else ()
     run = context.Context(tier, writer, check_only, getattr(options, "rounds", 0), ways)
     write_facts(run, engines)

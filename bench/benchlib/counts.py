@@ -11,10 +11,8 @@ import re
 import shutil
 import subprocess
 import tempfile
-import time
 
-from benchlib import (building, cli, context, database, decode, match, paths, registry, rows, server, sqlbench,
-                      texts)
+from benchlib import building, cli, context, database, decode, match, paths, registry, rows, server, sqlbench, texts
 
 TIER = "tiny"
 TIMEOUT = 600
@@ -54,29 +52,76 @@ def difference(command, less, more, use_perf, **options):
 
 # ---- match ----
 
+class Counter:
+    """A driver whose instructions can be asked for at any time."""
+
+    def __init__(self, command, files, use_perf):
+        self.command = [*command, *map(str, files)]
+        self.use_perf = use_perf
+        self.driver = None
+        if not use_perf:
+            # Building is not instrumented; operations are, one at a time.
+            prefix = ("valgrind", "--tool=callgrind", "--instr-atstart=no", "--callgrind-out-file=/dev/null")
+            self.driver = match.Driver(command, *files, prefix=prefix)
+            self.control("-i", "on")
+
+    def control(self, *arguments):
+        done = subprocess.run(["callgrind_control", *arguments, str(self.driver.process.pid)], capture_output=True,
+                              text=True, timeout=TIMEOUT)
+        return done.stdout
+
+    def total(self):
+        text = self.control("-e")
+        if "Totals" not in text:
+            raise building.Skip("callgrind_control gives no totals")
+        found = re.search(r"Th 1 +([\d,]+)", text)     # absent until something was counted
+        return int(found[1].replace(",", "")) if found else 0
+
+    def spent(self, operation, iterations):
+        before = self.total()
+        if self.driver.ask(f"time {operation} 1e9 {iterations}", TIMEOUT) is None:
+            return None
+        return self.total() - before
+
+    def count(self, operation):
+        """Instructions of one iteration, None if the engine has no such operation."""
+        if self.use_perf:
+            return difference(self.command, f"time {operation} 1e9 1\nquit\n", f"time {operation} 1e9 2\nquit\n", True)
+        once = self.spent(operation, 1)         # also the warm-up
+        if once is None:
+            return None
+        once = self.spent(operation, 1)
+        return self.spent(operation, 2) - once
+
+    def close(self):
+        if self.driver is not None:
+            self.driver.close()
+
+
+def count_workload(workload, engine, command, run, use_perf):
+    files = match.files_of(workload, workload.sizes[TIER])
+    counter = None
+    try:
+        counter = Counter(command, files, use_perf)
+        for operation in workload.operations:
+            count = counter.count(operation)
+            if count:
+                run.write([rows.single(workload.id, engine.id, operation, "instructions", count, "instructions")])
+    except (building.Skip, subprocess.TimeoutExpired) as problem:
+        run.report(f"skipped {engine.id} at {workload.id}: {problem}")
+    finally:
+        if counter is not None:
+            counter.close()
+
+
 def count_match(workloads, engines, run, use_perf):
     commands = building.build_all([e for e in engines if e.kind == "match"], run.report)
     for workload in workloads:
-        files = match.files_of(workload, workload.sizes[TIER])
+        terms = len(texts.words.dictionary(workload.dictionary))
         for engine in engines:
             limit = engine.directives().get("max-terms")
-            too_large = limit and len(texts.words.dictionary(workload.dictionary)) > int(limit[0])
-            if engine.id not in commands or engine.adapter.suffix in SCRIPTS or too_large:
-                continue
-            for operation in workload.operations:
-                try:
-                    done = subprocess.run([*commands[engine.id], *map(str, files)], text=True, capture_output=True,
-                                          input=f"time {operation} 0 1\nquit\n", timeout=TIMEOUT)
-                    if "unsupported" in done.stdout:
-                        continue
-                    # 1e9 seconds: only the limit ends it.
-                    count = difference([*commands[engine.id], *map(str, files)],
-                                       f"time {operation} 1e9 1\nquit\n", f"time {operation} 1e9 2\nquit\n",
-                                       use_perf)
-                except (building.Skip, subprocess.TimeoutExpired) as problem:
-                    run.report(f"skipped {engine.id} {operation} at {workload.id}: {problem}")
-                    continue
-                run.write([rows.single(workload.id, engine.id, operation, "instructions", count, "instructions")])
+            if engine.id in commands and engine.adapter.suffix not in SCRIPTS and not (limit and terms > int(limit[0])):
+                count_workload(workload, engine, commands[engine.id], run, use_perf)
         run.report(f"{workload.id} counted")
 
 
@@ -91,7 +136,8 @@ class Alone:
     def count(self, name, settings, less, more):
         command = [str(self.home.bin / "postgres"), "--single", "-D", str(self.home.work / "data"), name]
         settings = settings.replace(";", "\n") + "\n"
-        return difference(command, settings + less + "\n", settings + more + "\n", self.use_perf, cwd=self.home.work, env=self.home.environment, **self.home.as_user())
+        return difference(command, settings + less + "\n", settings + more + "\n", self.use_perf,
+                          cwd=self.home.work, env=self.home.environment, **self.home.as_user())
 
 
 def count_server(by_kind, engines, run, use_perf):
@@ -145,8 +191,7 @@ def run(options):
     if not use_perf and shutil.which("valgrind") is None:
         raise registry.UsageError("neither perf stat nor valgrind works here: bench/bench setup")
     engines, workloads = cli.selected(options, TIER)
-    name = options.name or time.strftime("counts-%Y%m%d-%H%M%S")
-    counting = context.Context(TIER, rows.Writer(paths.RUNS / name))
+    counting = context.Context(TIER, rows.Writer(cli.run_folder(options, "counts-")))
     counting.facts["counted by"] = "perf stat" if use_perf else "callgrind"
     by_kind = {}
     for workload in workloads:

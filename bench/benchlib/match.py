@@ -5,7 +5,7 @@ import select
 import subprocess
 import time
 
-from benchlib import building, paths, rows, schedule, texts
+from benchlib import building, rows, schedule, texts
 
 UNITS = {"speed": "MiB/s", "time": "ms", "share": "1"}
 START_SECONDS = 300         # for building an engine's automaton
@@ -68,7 +68,7 @@ def oracle_answers(command, workload, files):
     """{operation: [count, hash]}, kept beside the text for the next run."""
     terms, text = files
     key = f"{texts.digest(terms)} {texts.digest(text)} {texts.digest(command[0])}"
-    cache = paths.DATA / f"{workload.id}-{text.stat().st_size}.answers"
+    cache = text.with_name(f"{workload.id}-{text.stat().st_size}.answers")
     known = json.loads(cache.read_text()) if cache.exists() else {}
     if known.get("key") != key:
         known = {"key": key}

@@ -3,7 +3,6 @@
 import dataclasses
 import subprocess
 import tarfile
-import time
 
 from benchlib import building, cli, context, database, decode, match, paths, registry, rows, server, sqlbench, stats
 
@@ -100,7 +99,7 @@ def run(options):
     tier = options.tier or "quick"
     commit, tree = export(options.ref)
     engines, workloads = cli.selected(options, tier)
-    folder = paths.RUNS / (options.name or time.strftime("regress-%Y%m%d-%H%M%S"))
+    folder = cli.run_folder(options, "regress-")
     ways = tuple(options.ways.split(",")) if options.ways else ()
     running = context.Context(tier, rows.Writer(folder), False, options.rounds, ways)
     running.facts["reference"] = commit

@@ -1,7 +1,7 @@
 """Texts to match against, and files of dictionaries, texts and rows.
 
 A generator takes the number of bytes wanted and the terms of the workload's
-dictionary; the files are cached below build/bench/data.
+dictionary.  Texts are valid UTF-8; the files are cached below build/bench/data.
 """
 
 import hashlib
@@ -128,8 +128,8 @@ TEXTS = {f.__name__: f for f in
 # ---- files ----
 
 def cached(name, make):
-    """build/bench/data/NAME, made once; written beside and renamed so that it is whole."""
-    target = paths.DATA / name
+    """build/bench/data/FLAVOUR/NAME, made once; written beside and renamed so that it is whole."""
+    target = paths.DATA / words.flavour() / name
     if not target.exists():
         target.parent.mkdir(parents=True, exist_ok=True)
         partial = target.with_name(target.name + ".partial")
@@ -144,8 +144,10 @@ def dictionary_file(name):
 
 def text_file(text, dictionary, size):
     """The file of a text of size bytes for the terms of a dictionary."""
-    return cached(f"{text}-{dictionary}-{size}.text",
-                  lambda: TEXTS[text](size, words.dictionary(dictionary)))
+    def make():
+        # The cut may have split a character, and man pages are not all UTF-8.
+        return TEXTS[text](size, words.dictionary(dictionary)).decode("utf8", "ignore").encode()
+    return cached(f"{text}-{dictionary}-{size}.text", make)
 
 
 def digest(path):

@@ -125,11 +125,16 @@ def generated_phrases():
     return list(phrases)
 
 
+@functools.cache
+def flavour():
+    """Which dictionary of 1,114 terms this run uses; what is made of it is kept apart."""
+    return "shared" if (paths.ROOT / SHARED_DICTIONARY).exists() else "generated"
+
+
 def cjk_small():
     """The shared dictionary where it stands beside the project, else a generated one like it."""
-    shared = paths.ROOT / SHARED_DICTIONARY
-    if shared.exists():
-        lines = shared.read_bytes().splitlines()
+    if flavour() == "shared":
+        lines = (paths.ROOT / SHARED_DICTIONARY).read_bytes().splitlines()
         return [line.split(b"\t")[0] for line in lines if line.strip()]
     return generated_phrases()
 
