@@ -263,6 +263,7 @@ typedef struct AcdatDecoder
 
 	Oid			published;		/* acdat.published, InvalidOid if absent */
 	bool		seen_in_history;	/* published was visible while decoding */
+	uint64		checked;		/* invalidations of it when it was last looked at */
 	AcdatGeneration *generation;	/* NULL: policy "none" */
 	List	   *machines;		/* of CachedMachine, see generation.c */
 	const acd_allocator *allocator; /* over change_context */
@@ -296,6 +297,7 @@ extern void acdat_shutdown(LogicalDecodingContext *ctx);
 /* generation.c: policies as they change during decoding */
 extern void acdat_load_policy(AcdatDecoder *decoder);
 extern void acdat_refresh_policy(AcdatDecoder *decoder);
+extern void acdat_refresh_policy_in_progress(AcdatDecoder *decoder);
 extern void acdat_policy_invalidated(Oid relid);
 
 /* plan.c */

@@ -37,8 +37,8 @@ typedef struct CachedMachine
 /* Machines are kept for this many loads, as commit order can go back and forth. */
 #define KEPT_LOADS		2
 
-/* the published table may have changed since it was looked at */
-static bool recheck = true;
+/* times that the published table may have changed, see "checked" of a decoder */
+static uint64 invalidations = 0;
 
 /* number of loads in this process, for CachedMachine.last_used */
 static int64 loads = 0;
@@ -47,7 +47,7 @@ void
 acdat_policy_invalidated(Oid relid)
 {
 	if (!OidIsValid(relid) || relid == acdat_current_decoder->published)
-		recheck = true;
+		invalidations++;
 }
 
 static CachedMachine *
@@ -216,48 +216,87 @@ choose_header(AcdatDecoder *decoder, AcdatHeader *header)
 static bool
 published_in_history(AcdatDecoder *decoder)
 {
+	bool		history = HistoricSnapshotActive();	/* not so for some messages */
+
 	if (SearchSysCacheExists1(RELOID, ObjectIdGetDatum(decoder->published)))
 	{
-		decoder->seen_in_history = true;
+		decoder->seen_in_history |= history;
 		return true;
 	}
-	if (decoder->seen_in_history)
+	if (decoder->seen_in_history || !history)
 		ereport(ERROR,
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("extension \"%s\" was dropped", ACDAT_EXTENSION)));
 	return false;
 }
 
+/* Make a header's generation the current one, unless it is. */
+static void
+use_header(AcdatDecoder *decoder, const AcdatHeader *header, Snapshot snapshot)
+{
+	const AcdatHeader *current = &decoder->generation->header;
+	char	   *name;
+
+	if (header->generation == current->generation &&
+		memcmp(header->body_digest, current->body_digest, ACD_DIGEST_LEN) == 0)
+		return;
+	name = pstrdup(decoder->generation->policy->name);
+	load_generation(decoder, name, header, snapshot);
+	pfree(name);
+}
+
 void
 acdat_refresh_policy(AcdatDecoder *decoder)
 {
+	uint64		seen;
 	AcdatHeader header;
 	Snapshot	snapshot;
 
 	if (decoder->generation == NULL)
 		return;
 	AcceptInvalidationMessages();
-	if (!recheck && !decoder->generation->policy->clock_commit)
+	seen = invalidations;
+	if (seen == decoder->checked && !decoder->generation->policy->clock_commit)
 		return;
-
-	recheck = false;
 	if (!published_in_history(decoder))
-	{
-		recheck = true;
 		return;
-	}
 	snapshot = choose_header(decoder, &header);
-	if (snapshot == NULL)
-		return;
-	if (memcmp(header.body_digest, decoder->generation->header.body_digest,
-			   ACD_DIGEST_LEN) != 0 ||
-		header.generation != decoder->generation->header.generation)
+	if (snapshot != NULL)
 	{
-		char	   *name = pstrdup(decoder->generation->policy->name);
-
-		load_generation(decoder, name, &header, snapshot);
-		pfree(name);
+		use_header(decoder, &header, snapshot);
+		UnregisterSnapshot(snapshot);
 	}
+	decoder->checked = seen;
+}
+
+/*
+ * The same for a block of a transaction that may still abort.  Its history
+ * shows what it has published itself, which nobody has agreed to yet: only
+ * what is committed counts, and that only forward, as the current generation
+ * may be one that its publisher still waits to see committed.  What that
+ * leaves open is looked at again when the next transaction begins.
+ */
+void
+acdat_refresh_policy_in_progress(AcdatDecoder *decoder)
+{
+	const AcdatGeneration *generation = decoder->generation;
+	AcdatHeader header;
+	Snapshot	snapshot;
+
+	if (generation == NULL)
+		return;
+	AcceptInvalidationMessages();
+	if ((invalidations == decoder->checked && !generation->policy->clock_commit) ||
+		!published_in_history(decoder))
+		return;
+	snapshot = RegisterSnapshot(GetNonHistoricCatalogSnapshot(decoder->published));
+	if (acdat_read_header(decoder->published, generation->policy->name, snapshot, &header))
+	{
+		if (header.generation >= generation->header.generation)
+			use_header(decoder, &header, snapshot);
+	}
+	else if (!generation->policy->clock_commit)
+		not_published(generation->policy->name);
 	UnregisterSnapshot(snapshot);
 }
 
@@ -329,7 +368,7 @@ load_first(AcdatDecoder *decoder)
 	if (OidIsValid(decoder->published))
 		snapshot = RegisterSnapshot(GetNonHistoricCatalogSnapshot(decoder->published));
 
-	recheck = true;
+	decoder->checked = invalidations++;
 	policy = choose_policy(decoder, snapshot);
 	if (strcmp(policy, ACDAT_POLICY_NONE) != 0)
 	{

@@ -44,10 +44,13 @@ set_timestamp(AcdatDecoder *decoder, TimestampTz time)
 
 /* What every transaction, and every block of a streamed one, starts with. */
 static void
-enter_transaction(AcdatDecoder *decoder, TimestampTz time)
+enter_transaction(AcdatDecoder *decoder, TimestampTz time, bool in_progress)
 {
 	acdat_plans_sweep(decoder);
-	acdat_refresh_policy(decoder);
+	if (in_progress)
+		acdat_refresh_policy_in_progress(decoder);
+	else
+		acdat_refresh_policy(decoder);
 	decoder->transaction_changes = 0;
 	decoder->begun = false;
 	set_timestamp(decoder, time);
@@ -84,7 +87,7 @@ begin_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	CALLBACK_BEGIN(ctx);
 
-	enter_transaction(decoder, ACDAT_COMMIT_TIME(txn));
+	enter_transaction(decoder, ACDAT_COMMIT_TIME(txn), false);
 	if (decoder->options.include_empty_transactions)
 		acdat_ensure_begun(decoder, txn);
 	CALLBACK_END();
@@ -109,7 +112,7 @@ begin_prepare_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	CALLBACK_BEGIN(ctx);
 
-	enter_transaction(decoder, ACDAT_PREPARE_TIME(txn));
+	enter_transaction(decoder, ACDAT_PREPARE_TIME(txn), false);
 	decoder->begun = true;
 	emit_mark(decoder, txn, ACDAT_MARK_BEGIN_PREPARE, txn->final_lsn, txn->gid,
 			  InvalidTransactionId);
@@ -161,7 +164,7 @@ stream_start_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	CALLBACK_BEGIN(ctx);
 
-	enter_transaction(decoder, UNKNOWN_TIME);
+	enter_transaction(decoder, UNKNOWN_TIME, true);
 	decoder->in_stream = true;
 	decoder->begun = true;
 	emit_mark(decoder, txn, ACDAT_MARK_STREAM_START, InvalidXLogRecPtr, NULL,
