@@ -6,8 +6,8 @@ from benchlib import paths, registry, rows, stats, svg
 
 LOWER_IS_BETTER = {"s", "ms", "MiB", "MB", "instructions", "instructions/byte"}
 PEERS = ("match", "decode", "sql")
+SAME_OUTPUT = "wal2json_v2"
 PAYLOAD, ONE_BYTE = "floor_payload", "floor_one_byte"
-CLIENT = ("recvlogical",)
 
 
 class Page:
@@ -71,8 +71,9 @@ def significant(value):
 
 
 def mark(row):
-    """* disturbed by other load, ~ standard error over 5 %."""
-    return ("*" if "disturbed" in row.flags else "") + ("~" if "imprecise" in row.flags else "")
+    """* disturbed by other load, ~ standard error over 5 %, ? measured once."""
+    return "".join(sign for sign, flag in (("*", "disturbed"), ("~", "imprecise"), ("?", "single"))
+                   if flag in row.flags)
 
 
 def shown(row):
@@ -102,7 +103,8 @@ def match_pages(page, results):
     if not workloads:
         return
     page.heading("Matching, MiB/s")
-    page.add("CPU time of one thread; medians. `*` disturbed by other load, `~` standard error over 5 %.",
+    page.add("CPU time of one thread; medians. `*` disturbed by other load, `~` standard error over 5 %, "
+             "`?` one sample.",
              "The limits (memchr, memcpy) match nothing: they say what memory allows.", "")
     for workload in workloads:
         engines = results.engines_of(workload.id)
@@ -170,6 +172,22 @@ def decode_pages(page, results):
                 page.table(["engine", "wall s", "user s", "client s", "rows/s", "MB", "peak MiB",
                             "s above one byte", "s above payload"], body)
         chart(page, results, workload, workload.operations[0], "wall", "s")
+
+
+def against_wal2json(page, results):
+    """Ratios of wall time to the plugin whose output ours is, byte for byte."""
+    body = []
+    engines = ["acdat_off", "acdat_1114", "acdat_100k", "pipe_perl", "pipe_python", "pgoutput", "floor_payload"]
+    for workload in results.datasets("decode"):
+        for way in workload.operations:
+            base = results.get(workload.id, SAME_OUTPUT, way, "wall")
+            cells = [ratio_text(results.get(workload.id, e, way, "wall"), base) for e in engines]
+            if any(cells):
+                body.append([workload.id, way, *cells])
+    if body:
+        page.heading("Wall time against wal2json v2, which writes the same and redacts nothing")
+        page.add("Below 1 is faster; medians of the ratios within a round.", "")
+        page.table(["workload", "way", *(results.label(e) for e in engines)], body)
 
 
 # ---- SQL ----
@@ -283,6 +301,7 @@ def write(folders, out):
     page = Page(out, "acdat_decoder: bench results")
     page.add(f"Made by `bench/bench report` from {len(all_rows)} rows.")
     losses(page, results)
+    against_wal2json(page, results)
     match_pages(page, results)
     decode_pages(page, results)
     sql_pages(page, results)

@@ -37,10 +37,10 @@ class Row:
 
     @property
     def flags(self):
-        """"disturbed" if other load cannot be left out, "imprecise" over 5 %."""
+        """"disturbed" if other load cannot be left out, "imprecise" over 5 %, "single" without an error."""
         values = stats.present(self.samples)
         if len(values) < 2:
-            return ""
+            return "single" if self.unit in TIMED else ""
         calm = sum(s is not None and not d for s, d in zip(self.samples, self.disturbed))
         flags = ["disturbed"] if calm < 2 else []
         if stats.relative_error(self.counted()) >= 0.05:
@@ -52,6 +52,7 @@ class Row:
         return self.dataset, self.engine, self.workload, self.metric
 
 
+TIMED = ("s", "ms", "MiB/s", "rows/s")
 COLUMNS = ["dataset", "engine", "workload", "metric", "value", "min", "max", "stderr", "n", "unit",
            "flags", "values"]
 

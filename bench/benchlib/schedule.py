@@ -5,6 +5,9 @@ import time
 
 from benchlib import disturb, stats
 
+FEWEST = 2          # samples, without which there is no error to give ...
+SLOW_FACTOR = 10    # ... unless one sample takes many times a cell's time
+
 
 @dataclasses.dataclass(frozen=True)
 class Limits:
@@ -45,7 +48,9 @@ class Cell:
         if self.failure:
             return True
         measured = len(stats.present(self.samples))
-        if self.spent >= limits.cell_seconds and measured >= 1:
+        if self.spent >= limits.cell_seconds and measured >= FEWEST:
+            return True
+        if self.spent >= SLOW_FACTOR * limits.cell_seconds and measured >= 1:
             return True
         if len(self.judged()) < limits.min_rounds:
             return False
