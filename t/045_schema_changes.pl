@@ -152,6 +152,8 @@ is(row_of("INSERT INTO wrapped_deep VALUES (2, ARRAY[ROW(1, 2, '$secret')::pair]
 	'[REDACTED]', 'in an array of a domain');
 is(row_of("ALTER TABLE rowtype ADD COLUMN t text; INSERT INTO of_rows VALUES (2, ROW(1, '$secret'))")->{r},
 	'[REDACTED]', 'and a column added');
+is(row_of("BEGIN; CREATE TYPE once AS (i int); CREATE TABLE of_once (id int, o once); INSERT INTO of_once VALUES (1, '(1)'); ALTER TYPE once ADD ATTRIBUTE t text; INSERT INTO of_once VALUES (2, ROW(1, '$secret')); COMMIT")->{o},
+	'[REDACTED]', 'in the transaction that adds it');
 is(row_of("CREATE TYPE mood AS ENUM ('calm'); CREATE TABLE moods (m mood); INSERT INTO moods VALUES ('calm')")->{m},
 	'calm', 'an enum');
 is(row_of("ALTER TYPE mood RENAME VALUE 'calm' TO '$secret'; INSERT INTO moods VALUES ('$secret')")->{m},
