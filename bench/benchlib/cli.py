@@ -1,6 +1,7 @@
 """The command line; its help texts are the reference."""
 
 import argparse
+import fcntl
 import pathlib
 import re
 import signal
@@ -141,6 +142,17 @@ def show_list():
     return 0
 
 
+def only_run():
+    """Two runs in one tree would disturb each other and share files; kept open until the end."""
+    paths.BUILD.mkdir(parents=True, exist_ok=True)
+    lock = open(paths.BUILD / ".lock", "w", encoding="ascii")
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        raise registry.UsageError("another run is using this tree") from None
+    return lock
+
+
 def dispatch(options):
     if options.command == "setup":
         return setup.install()
@@ -166,7 +178,12 @@ def main(arguments):
     options = parse(arguments)
     signal.signal(signal.SIGTERM, signal.default_int_handler)     # so that servers are stopped
     try:
-        return dispatch(options)
+        lock = only_run() if options.command in ("check", "quick", "run", "counts", "regress") else None
+        try:
+            return dispatch(options)
+        finally:
+            if lock is not None:
+                lock.close()
     except (registry.UsageError, words.MissingData, building.Skip) as problem:
         print(f"bench: {problem}", file=sys.stderr)
         return 2

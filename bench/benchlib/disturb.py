@@ -9,7 +9,8 @@ import time
 
 OTHER_SHARE = 0.10      # of one core, by processes that are not ours
 OTHER_TICKS = 3         # below this /proc/stat says nothing
-STALLED_SHARE = 0.20    # of the time, some task waited for a core
+STALLED_SHARE = 0.20    # of the time, some task waited for a core ...
+STALLED_OTHER = 0.03    # ... and others used that much of one: ours alone may wait for each other
 TICKS = os.sysconf("SC_CLK_TCK")
 
 
@@ -75,4 +76,4 @@ class Watch:
         other = busy_ticks() - self._busy - (own_ticks() - self._own)
         self.other = max(other, 0) / TICKS / elapsed
         self.disturbed = (other > max(OTHER_TICKS, OTHER_SHARE * elapsed * TICKS)
-                          or stalled > STALLED_SHARE * elapsed)
+                          or (stalled > STALLED_SHARE * elapsed and self.other > STALLED_OTHER))
