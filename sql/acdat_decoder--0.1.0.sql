@@ -3,6 +3,33 @@
 -- complain if script is sourced in psql, rather than via CREATE EXTENSION
 \echo Use "CREATE EXTENSION acdat_decoder" to load this file. \quit
 
+-- Whoever owns the schema, or has something in it already, could put functions
+-- beside those below that superusers would run in their place.
+DO LANGUAGE plpgsql $$
+DECLARE
+	foreign_owner boolean;
+	used boolean;
+BEGIN
+	SELECT NOT r.rolsuper AND r.rolname OPERATOR(pg_catalog.<>) CURRENT_USER
+				OR EXISTS (SELECT FROM pg_catalog.aclexplode(n.nspacl) a
+					WHERE a.privilege_type OPERATOR(pg_catalog.=) 'CREATE' AND a.grantee OPERATOR(pg_catalog.<>) n.nspowner),
+			EXISTS (SELECT FROM pg_catalog.pg_depend d
+				WHERE d.refclassid OPERATOR(pg_catalog.=) 'pg_catalog.pg_namespace'::pg_catalog.regclass
+					AND d.refobjid OPERATOR(pg_catalog.=) n.oid
+					AND d.classid OPERATOR(pg_catalog.<>) 'pg_catalog.pg_extension'::pg_catalog.regclass)
+		INTO foreign_owner, used
+		FROM pg_catalog.pg_namespace n JOIN pg_catalog.pg_roles r ON r.oid OPERATOR(pg_catalog.=) n.nspowner
+		WHERE n.nspname OPERATOR(pg_catalog.=) 'acdat';
+	IF foreign_owner OR used THEN
+		RAISE EXCEPTION 'schema "acdat" is in use' USING
+			ERRCODE = 'duplicate_schema',
+			DETAIL = CASE WHEN used THEN 'There are objects in it.'
+				ELSE 'It belongs to a role that is no superuser, or others may create objects in it.' END,
+			HINT = 'Drop the schema; CREATE EXTENSION makes it.';
+	END IF;
+END
+$$;
+
 -- ---------------------------------------------------------------------------
 -- Machines: compiled dictionaries as values
 --

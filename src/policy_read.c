@@ -331,15 +331,20 @@ acdat_read_artifact(Oid published, const AcdatMachineRef *ref, Snapshot snapshot
 
 /* ---- bindings ---- */
 
+/* A binding as it stands in the table. */
+typedef struct FoundBinding
+{
+	char	   *data;
+	Size		size;
+} FoundBinding;
+
 typedef struct BindingSearch
 {
 	const char *name;
 	Oid			role;			/* or InvalidOid */
-	MemoryContext context;
-	char	   *by_name;		/* data of the row, in context */
-	Size		by_name_size;
-	char	   *by_role;
-	Size		by_role_size;
+	MemoryContext context;		/* holds what follows */
+	FoundBinding *by_name;
+	List	   *by_role;		/* of FoundBinding */
 	bool		damaged;
 } BindingSearch;
 
@@ -347,6 +352,9 @@ static void
 consider_binding(void *arg, const PublishedRow *row)
 {
 	BindingSearch *search = arg;
+	FoundBinding *found;
+	MemoryContext old;
+	bool		named;
 	uint32		role;
 
 	if (row->key == NULL || row->data == NULL || row->data_size <= sizeof(role))
@@ -354,32 +362,35 @@ consider_binding(void *arg, const PublishedRow *row)
 		search->damaged = true;
 		return;
 	}
-	if (row->key_size == strlen(search->name) &&
-		memcmp(row->key, search->name, row->key_size) == 0)
-	{
-		search->by_name = MemoryContextAlloc(search->context, row->data_size);
-		search->by_name_size = row->data_size;
-		memcpy(search->by_name, row->data, row->data_size);
-		return;
-	}
+	named = row->key_size == strlen(search->name) &&
+		memcmp(row->key, search->name, row->key_size) == 0;
 	role = (uint32) (uint8) row->data[0] | (uint32) (uint8) row->data[1] << 8 |
 		(uint32) (uint8) row->data[2] << 16 | (uint32) (uint8) row->data[3] << 24;
-	if (OidIsValid(search->role) && role == search->role)
-	{
-		search->by_role = MemoryContextAlloc(search->context, row->data_size);
-		search->by_role_size = row->data_size;
-		memcpy(search->by_role, row->data, row->data_size);
-	}
+	if (!named && (!OidIsValid(search->role) || role != search->role))
+		return;
+
+	old = MemoryContextSwitchTo(search->context);
+	found = palloc(sizeof(FoundBinding));
+	found->data = palloc(row->data_size);
+	found->size = row->data_size;
+	memcpy(found->data, row->data, row->data_size);
+	if (named)
+		search->by_name = found;
+	else
+		search->by_role = lappend(search->by_role, found);
+	MemoryContextSwitchTo(old);
 }
 
 /*
  * A role is found by its name first, as oids change with dump and restore,
- * then by its oid, so that a renamed one does not get away.
+ * then by its oid, so that a renamed one does not get away.  After a restore
+ * the oid may be somebody else's, so it never brings the policy "none".
  */
 char *
 acdat_read_binding(Oid published, char kind, const char *name, Oid role, Snapshot snapshot)
 {
 	BindingSearch search = {0};
+	ListCell   *lc;
 	Oid			ignored;
 
 	search.name = name;
@@ -391,8 +402,14 @@ acdat_read_binding(Oid published, char kind, const char *name, Oid role, Snapsho
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("a binding in %s.%s is corrupt", ACDAT_SCHEMA, ACDAT_PUBLISHED)));
 	if (search.by_name != NULL)
-		return acdat_binding_parse(search.by_name, search.by_name_size, &ignored);
-	if (search.by_role != NULL)
-		return acdat_binding_parse(search.by_role, search.by_role_size, &ignored);
+		return acdat_binding_parse(search.by_name->data, search.by_name->size, &ignored);
+	foreach(lc, search.by_role)
+	{
+		const FoundBinding *found = lfirst(lc);
+		char	   *policy = acdat_binding_parse(found->data, found->size, &ignored);
+
+		if (strcmp(policy, ACDAT_POLICY_NONE) != 0)
+			return policy;
+	}
 	return NULL;
 }
