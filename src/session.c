@@ -92,8 +92,10 @@ create_decoder(LogicalDecodingContext *ctx)
 													 ALLOCSET_DEFAULT_SIZES);
 	decoder->change_context = AllocSetContextCreate(ctx->context, "acdat_decoder change",
 													ALLOCSET_DEFAULT_SIZES);
-	decoder->walsender = am_walsender;
-	decoder->convert = am_walsender && GetDatabaseEncoding() != PG_UTF8;
+
+	/* not am_walsender: the SQL interface can be called there too */
+	decoder->walsender = ctx->update_progress != NULL;
+	decoder->convert = decoder->walsender && GetDatabaseEncoding() != PG_UTF8;
 	callback->func = forget_decoder;
 	callback->arg = decoder;
 	MemoryContextRegisterResetCallback(ctx->context, callback);

@@ -44,5 +44,19 @@ foreach my $case (
 	is($committed->{gid}, $records[-1]{gid}, "$name: which is the same at its end");
 }
 
+# A term that is published while a transaction is prepared counts at its end.
+foreach my $way (qw(COMMIT ROLLBACK))
+{
+	$node->safe_psql($db, "BEGIN; INSERT INTO parent VALUES (length('$way'), 'x'); PREPARE TRANSACTION 'gid of $way by Carol'");
+	my @records = parse_lines(recv($node, $db, 'two_phase', \@options));
+	is($records[-1]{gid}, "gid of $way by Carol", "$way: nothing to redact");
+	my $stream = stream($node, $db, 'two_phase', \@options);
+	$node->safe_psql($db, "SELECT acdat.add_terms('clean', ARRAY['$way by Carol']), acdat.publish('clean')");
+	$node->safe_psql($db, "$way PREPARED 'gid of $way by Carol'");
+	my @lines = $stream->wait_for(qr/"(?:CP|RP)"/);
+	$stream->stop;
+	like_none("@lines", ["$way by Carol"], "$way: redacted once its term is published");
+}
+
 $node->stop;
 done_testing();
