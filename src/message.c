@@ -9,6 +9,7 @@
 
 #include "access/xact.h"
 #include "utils/memutils.h"
+#include "utils/snapmgr.h"
 
 #include "decoder.h"
 #include "json.h"
@@ -130,17 +131,23 @@ acdat_prepare_message(AcdatDecoder *decoder, AcdatMessage *message)
 
 /*
  * An identifier ties records together, so it is redacted as a key: what was
- * different stays different, and the same gives the same.
+ * different stays different, and the same gives the same.  A transaction can
+ * end long after it was prepared, when no other one has begun: the policy is
+ * looked at again then, so that an identifier can come in another form.
  */
 void
 acdat_prepare_gid(AcdatDecoder *decoder, AcdatMark *mark, const char *gid)
 {
-	const AcdatGeneration *generation = decoder->generation;
-	AcdatAction action = generation ? generation->policy->default_action : ACDAT_KEEP;
+	const AcdatGeneration *generation;
+	AcdatAction action;
 	bool		own = enter_transaction(decoder);
 	char	   *text = ACDAT_DEFAULT_MASK;
 	Size		text_len = strlen(ACDAT_DEFAULT_MASK);
 
+	if (!HistoricSnapshotActive())
+		acdat_refresh_policy(decoder);
+	generation = decoder->generation;
+	action = generation ? generation->policy->default_action : ACDAT_KEEP;
 	mark->gid = gid;
 	mark->gid_len = strlen(gid);
 	if (action == ACDAT_MASK || action == ACDAT_NULL || action == ACDAT_DROP ||
