@@ -15,7 +15,7 @@ SETTINGS = """
 listen_addresses = ''
 unix_socket_directories = '{socket}'
 wal_level = logical
-max_replication_slots = 40
+max_replication_slots = 300
 max_wal_senders = 10
 wal_sender_timeout = 0
 max_wal_size = 64GB
@@ -240,6 +240,7 @@ class Session:
             raise RuntimeError(f"no result within {STATEMENT_SECONDS} s")
         if not line:
             error = self.process.stderr.read().strip().splitlines()
+            self.process.wait(30)
             raise RuntimeError(error[0] if error else "the session ended")
         return line.rstrip("\n")
 
