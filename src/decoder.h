@@ -297,7 +297,6 @@ extern void acdat_shutdown(LogicalDecodingContext *ctx);
 /* generation.c: policies as they change during decoding */
 extern void acdat_load_policy(AcdatDecoder *decoder);
 extern void acdat_refresh_policy(AcdatDecoder *decoder);
-extern void acdat_refresh_policy_in_progress(AcdatDecoder *decoder);
 extern void acdat_policy_invalidated(Oid relid);
 
 /* plan.c */

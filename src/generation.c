@@ -169,6 +169,26 @@ not_published(const char *policy)
 }
 
 /*
+ * Did the transaction that is being decoded write this itself?  In a block of
+ * one that is streamed while it is in progress nobody has agreed to that yet.
+ */
+static bool
+is_own(const AcdatDecoder *decoder, const AcdatHeader *header)
+{
+	Snapshot	history;
+
+	if (!HistoricSnapshotActive())
+		return false;
+	history = GetCatalogSnapshot(decoder->published);
+	for (uint32 i = 0; i < history->subxcnt; i++)
+	{
+		if (TransactionIdEquals(history->subxip[i], header->writer))
+			return true;
+	}
+	return false;
+}
+
+/*
  * The committed header and what was visible in history, into what counts;
  * returns the snapshot to read the rest under, registered, or NULL if the
  * current generation stays.
@@ -183,7 +203,8 @@ choose_header(AcdatDecoder *decoder, AcdatHeader *header)
 	bool		has_committed;
 	Snapshot	snapshot;
 
-	has_history = acdat_read_header(decoder->published, policy->name, NULL, &in_history);
+	has_history = acdat_read_header(decoder->published, policy->name, NULL, &in_history) &&
+		!is_own(decoder, &in_history);
 	if (policy->clock_commit)
 	{
 		if (!has_history)
@@ -267,37 +288,6 @@ acdat_refresh_policy(AcdatDecoder *decoder)
 		UnregisterSnapshot(snapshot);
 	}
 	decoder->checked = seen;
-}
-
-/*
- * The same for a block of a transaction that may still abort.  Its history
- * shows what it has published itself, which nobody has agreed to yet: only
- * what is committed counts, and that only forward, as the current generation
- * may be one that its publisher still waits to see committed.  What that
- * leaves open is looked at again when the next transaction begins.
- */
-void
-acdat_refresh_policy_in_progress(AcdatDecoder *decoder)
-{
-	const AcdatGeneration *generation = decoder->generation;
-	AcdatHeader header;
-	Snapshot	snapshot;
-
-	if (generation == NULL)
-		return;
-	AcceptInvalidationMessages();
-	if ((invalidations == decoder->checked && !generation->policy->clock_commit) ||
-		!published_in_history(decoder))
-		return;
-	snapshot = RegisterSnapshot(GetNonHistoricCatalogSnapshot(decoder->published));
-	if (acdat_read_header(decoder->published, generation->policy->name, snapshot, &header))
-	{
-		if (header.generation >= generation->header.generation)
-			use_header(decoder, &header, snapshot);
-	}
-	else if (!generation->policy->clock_commit)
-		not_published(generation->policy->name);
-	UnregisterSnapshot(snapshot);
 }
 
 /* ---- at start-up ---- */

@@ -136,6 +136,7 @@ typedef struct AcdatHeader
 	int64		generation;		/* at 8 */
 	int64		body_size;		/* at 16, bytes */
 	uint8		body_digest[ACD_DIGEST_LEN];	/* at 24, SHA-256 */
+	TransactionId writer;		/* of the row; not stored */
 } AcdatHeader;
 
 /* policy_format.c: all allocate in the current context; parsing raises

@@ -43,6 +43,7 @@ typedef struct PublishedRow
 	int32		part;
 	const char *data;
 	Size		data_size;
+	TransactionId writer;
 } PublishedRow;
 
 typedef void (*row_fn) (void *arg, const PublishedRow *row);
@@ -191,6 +192,7 @@ scan_published(Oid published_oid, char kind, bytea *key, Snapshot snapshot,
 		row.key = plain_bytes(tuple, Anum_published_key, desc, &row.key_size);
 		row.part = DatumGetInt32(heap_getattr(tuple, Anum_published_part, desc, &isnull));
 		row.data = plain_bytes(tuple, Anum_published_data, desc, &row.data_size);
+		row.writer = HeapTupleHeaderGetXmin(tuple->t_data);
 		fn(arg, &row);
 	}
 	systable_endscan_ordered(scan);
@@ -256,6 +258,7 @@ read_chunks(Oid published, char kind, bytea *key, int64 size, Snapshot snapshot)
 typedef struct HeaderRow
 {
 	bool		found;
+	TransactionId writer;
 	Size		size;
 	char		data[ACDAT_HEADER_BYTES];
 } HeaderRow;
@@ -266,6 +269,7 @@ take_header(void *arg, const PublishedRow *row)
 	HeaderRow  *header = arg;
 
 	header->found = true;
+	header->writer = row->writer;
 	header->size = row->data_size;
 	if (row->data != NULL && row->data_size == ACDAT_HEADER_BYTES)
 		memcpy(header->data, row->data, ACDAT_HEADER_BYTES);
@@ -285,6 +289,7 @@ acdat_read_header(Oid published, const char *policy, Snapshot snapshot,
 	if (!row.found)
 		return false;
 	acdat_header_parse(row.data, row.size, header);
+	header->writer = row.writer;
 	return true;
 }
 

@@ -44,13 +44,10 @@ set_timestamp(AcdatDecoder *decoder, TimestampTz time)
 
 /* What every transaction, and every block of a streamed one, starts with. */
 static void
-enter_transaction(AcdatDecoder *decoder, TimestampTz time, bool in_progress)
+enter_transaction(AcdatDecoder *decoder, TimestampTz time)
 {
 	acdat_plans_sweep(decoder);
-	if (in_progress)
-		acdat_refresh_policy_in_progress(decoder);
-	else
-		acdat_refresh_policy(decoder);
+	acdat_refresh_policy(decoder);
 	decoder->transaction_changes = 0;
 	decoder->begun = false;
 	set_timestamp(decoder, time);
@@ -87,7 +84,7 @@ begin_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	CALLBACK_BEGIN(ctx);
 
-	enter_transaction(decoder, ACDAT_COMMIT_TIME(txn), false);
+	enter_transaction(decoder, ACDAT_COMMIT_TIME(txn));
 	if (decoder->options.include_empty_transactions)
 		acdat_ensure_begun(decoder, txn);
 	CALLBACK_END();
@@ -112,7 +109,7 @@ begin_prepare_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	CALLBACK_BEGIN(ctx);
 
-	enter_transaction(decoder, ACDAT_PREPARE_TIME(txn), false);
+	enter_transaction(decoder, ACDAT_PREPARE_TIME(txn));
 	decoder->begun = true;
 	emit_mark(decoder, txn, ACDAT_MARK_BEGIN_PREPARE, txn->final_lsn, txn->gid,
 			  InvalidTransactionId);
@@ -164,7 +161,7 @@ stream_start_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	CALLBACK_BEGIN(ctx);
 
-	enter_transaction(decoder, UNKNOWN_TIME, true);
+	enter_transaction(decoder, UNKNOWN_TIME);
 	decoder->in_stream = true;
 	decoder->begun = true;
 	emit_mark(decoder, txn, ACDAT_MARK_STREAM_START, InvalidXLogRecPtr, NULL,
