@@ -189,7 +189,7 @@ typedef struct acd_machine
 	uint32_t	min_len;
 	uint32_t	max_len;
 	uint32_t	ntiers;
-	uint32_t	simd;			/* acd_simd this processor has */
+	const void *filters;		/* for the instructions this processor has */
 	uint32_t	one_replacement;	/* 1 if all terms have the same replacement */
 	acd_tier	tiers[ACD_MAX_TIERS];
 } acd_machine;
@@ -273,7 +273,7 @@ typedef enum acd_simd
 	ACD_SIMD_NONE,
 	ACD_SIMD_SSSE3,
 	ACD_SIMD_AVX2,
-	ACD_SIMD_AVX512,			/* F, BW, DQ, VBMI */
+	ACD_SIMD_AVX512,			/* F, BW, DQ, VBMI, VBMI2 */
 	ACD_SIMD_NEON
 } acd_simd;
 

@@ -242,6 +242,7 @@ typedef struct acd_sweep
 	uint64_t	cost;
 	size_t		cost_since;
 	uint64_t	cost_limit;
+	size_t		stretch;		/* bytes the automaton reads next time, or 0 */
 	acd_backlog *backlogs;		/* one a machine, or NULL */
 
 	acd_waiting *waiting;		/* a heap */

@@ -22,7 +22,8 @@
 #define NEXT_LIMIT		512			/* what it may after a stretch of the automaton */
 #define COST_PER_BYTE	2			/* more is left where walking is cheap */
 #define FORGET_BYTES	65536		/* after which cost starts anew */
-#define MIN_STRETCH		4096		/* bytes */
+#define MIN_STRETCH		4096		/* bytes; doubled while walking does not pay */
+#define MAX_STRETCH		65536
 #define LONG_STRETCH	16			/* times the longest term */
 
 /* Give a machine's backlog memory. */
@@ -56,7 +57,11 @@ run(acd_sweep *sweep, uint32_t machine, size_t lo)
 	uint32_t	s = ACD_ROOT;
 	acd_status	status;
 
-	span = span > MIN_STRETCH ? span : MIN_STRETCH;
+	if (sweep->stretch < MIN_STRETCH)
+		sweep->stretch = MIN_STRETCH;
+	span = span > sweep->stretch ? span : sweep->stretch;
+	if (sweep->stretch < MAX_STRETCH)
+		sweep->stretch *= 2;
 	hi = lo + (left < span ? left : span);
 	from = sweep->len - hi < m->ends_max_len ? sweep->len : hi + m->ends_max_len;
 	status = reserve(sweep, backlog, hi - lo);
@@ -105,6 +110,7 @@ acd_automaton_wanted(acd_sweep *sweep, uint32_t machine, size_t start, bool *wan
 			sweep->cost = 0;
 			sweep->cost_since = start;
 			sweep->cost_limit = ACD_FIRST_COST_LIMIT;
+			sweep->stretch = 0;
 			return ACD_OK;
 		}
 		if (sweep->cost <= sweep->cost_limit + passed * COST_PER_BYTE)

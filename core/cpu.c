@@ -26,7 +26,8 @@ acd_simd_supported(acd_simd simd)
 				__builtin_cpu_supports("bmi2") != 0;
 		case ACD_SIMD_AVX512:
 			return acd_simd_supported(ACD_SIMD_AVX2) && __builtin_cpu_supports("avx512f") != 0 && __builtin_cpu_supports("avx512bw") != 0 &&
-				__builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vbmi") != 0;
+				__builtin_cpu_supports("avx512dq") != 0 && __builtin_cpu_supports("avx512vbmi") != 0 &&
+				__builtin_cpu_supports("avx512vbmi2") != 0 && __builtin_cpu_supports("popcnt") != 0;
 #endif
 #if ACD_NEON
 		case ACD_SIMD_NEON:

@@ -2,8 +2,9 @@
  * filter_avx512.c
  *		The filters with 64-byte vectors: eight windows at a time.
  *
- * A byte permutation cuts eight windows out of 64 bytes of text, one product
- * hashes them, one gather loads their words of the filter.
+ * A byte permutation cuts eight windows out of the text, one product hashes
+ * them, one gather loads their words of the filter.  Masked loads read not a
+ * byte beyond the text.
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
@@ -14,31 +15,37 @@
 #include <immintrin.h>
 
 #define NAME(x)				x##_avx512
-#define TARGET				__attribute__((target("avx512f,avx512bw,avx512dq,avx512vbmi,bmi,bmi2")))
-#define PAIR_MASK(c, p)		pair_mask(c, p)
-#define PAIR_MASK_32(c, p)	pair_mask(c, p)
+#define TARGET				__attribute__((target("avx512f,avx512bw,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")))
 #define ONE_MASK(c, p)		one_mask(c, p)
+#define GATHER_BITS			12	/* log2 of words */
 #define DENSE_WINDOWS		dense_windows
+#define PAIR_MASK(c, p)		(one_mask(c, p) & one_mask((c) + 32, (p) + 1))
+#define PAIR_MASK_32(c, p)	PAIR_MASK(c, p)
 
 /* Bits of the bytes that are in a class. */
 TARGET static ACD_ALWAYS_INLINE uint64_t
-one_mask(const unsigned char *tables, const unsigned char *p)
+class_mask(const unsigned char *tables, __m512i v)
 {
 	__m512i		half = _mm512_set1_epi8(15);
 	__m512i		low_table = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *) tables));
 	__m512i		high_table = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *) (tables + 16)));
-	__m512i		v = _mm512_loadu_si512((const void *) p);
 	__m512i		low = _mm512_shuffle_epi8(low_table, _mm512_and_si512(v, half));
 	__m512i		high = _mm512_shuffle_epi8(high_table, _mm512_and_si512(_mm512_srli_epi16(v, 4), half));
 
 	return _mm512_test_epi8_mask(low, high);
 }
 
-/* Bits of the bytes that are in the first class, the next one in the second. */
 TARGET static ACD_ALWAYS_INLINE uint64_t
-pair_mask(const unsigned char *classes, const unsigned char *p)
+one_mask(const unsigned char *tables, const unsigned char *p)
 {
-	return one_mask(classes, p) & one_mask(classes + 32, p + 1);
+	return class_mask(tables, _mm512_loadu_si512((const void *) p));
+}
+
+/* A mask of n bits, at most 64. */
+static ACD_ALWAYS_INLINE uint64_t
+low_bits(size_t n)
+{
+	return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
 /* Which of eight hashes are in the filter? */
@@ -51,6 +58,43 @@ filter_mask(const unsigned char *filter, __m128i shift, __m512i hash)
 									   _mm512_rolv_epi64(one, _mm512_srli_epi64(hash, 32)));
 
 	return _mm512_cmpeq_epi64_mask(_mm512_and_si512(words, bits), bits);
+}
+
+/*
+ * Hash the windows that begin at "count" positions, of which "positions" has
+ * a byte each, of 128 bytes of text, and store those that pass.
+ */
+TARGET static ACD_ALWAYS_INLINE uint32_t
+probe(const acd_tier *tier, __m512i low, __m512i high, const unsigned char *positions,
+	  uint32_t count, uint32_t base, acd_hits *hits, uint32_t n)
+{
+	/* Eight times each of eight bytes, and what each of the eight adds. */
+	__m512i		repeat = _mm512_setr_epi64(0, 0x0101010101010101LL, 0x0202020202020202LL, 0x0303030303030303LL,
+										   0x0404040404040404LL, 0x0505050505050505LL,
+										   0x0606060606060606LL, 0x0707070707070707LL);
+	__m512i		ascending = _mm512_set1_epi64(0x0706050403020100LL);
+	__m512i		used = _mm512_set1_epi64((long long) tier->gram_mask);
+	__m512i		multiplier = _mm512_set1_epi64((long long) tier->multiplier);
+	__m128i		shift = _mm_cvtsi32_si128((int) tier->filter_shift);
+
+	for (uint32_t k = 0; k < count; k += 8)
+	{
+		__m128i		eight = _mm_loadl_epi64((const void *) (positions + k));
+		__m512i		index = _mm512_add_epi8(_mm512_shuffle_epi8(_mm512_broadcastq_epi64(eight), repeat), ascending);
+		__m512i		grams = _mm512_and_si512(used, _mm512_permutex2var_epi8(low, index, high));
+		__m512i		hash = _mm512_mullo_epi64(grams, multiplier);
+		__mmask8	pass = (__mmask8) (filter_mask(tier->filter, shift, hash) & low_bits(count - k));
+
+		if (ACD_UNLIKELY(pass != 0))
+		{
+			__m512i		at = _mm512_add_epi64(_mm512_cvtepu8_epi64(eight), _mm512_set1_epi64(base));
+
+			_mm256_storeu_si256((void *) (hits->at + n), _mm512_cvtepi64_epi32(_mm512_maskz_compress_epi64(pass, at)));
+			_mm512_storeu_si512((void *) (hits->hash + n), _mm512_maskz_compress_epi64(pass, hash));
+			n += (uint32_t) __builtin_popcount(pass);
+		}
+	}
+	return n;
 }
 
 /* Look at windows, all of whose bytes and 8 from their start are in the text. */
@@ -93,7 +137,49 @@ dense_windows(const acd_tier *tier, const unsigned char *text, size_t from, size
 
 #include "filter_kernel.h"
 
-const acd_filters acd_filters_avx512 = {starts_avx512, windows_avx512};
+/*
+ * Look at each start.  While the filter is in the first-level cache a gather
+ * from it is faster than single loads, else slower.
+ */
+TARGET static size_t
+starts(const acd_tier *tier, const unsigned char *text, size_t len, size_t from, size_t to, acd_hits *hits)
+{
+	const unsigned char *classes = tier->classes;
+	__m512i		ascending = _mm512_setr_epi64(0x0706050403020100LL, 0x0F0E0D0C0B0A0908LL, 0x1716151413121110LL,
+											  0x1F1E1D1C1B1A1918LL, 0x2726252423222120LL, 0x2F2E2D2C2B2A2928LL,
+											  0x3736353433323130LL, 0x3F3E3D3C3B3A3938LL);
+	uint32_t	n = 0;
+	size_t		at = from;
+
+	if (tier->filter_shift < 64 - GATHER_BITS)
+		return starts_avx512(tier, text, len, from, to, hits);
+	for (; at < to && n <= ACD_HITS_STOP; at += 64)
+	{
+		const unsigned char *p = text + at;
+		size_t		left = len - at;
+		__m512i		low = _mm512_maskz_loadu_epi8(low_bits(left), p);
+		uint64_t	next = class_mask(classes + 32, low) >> 1;
+		uint64_t	mask = class_mask(classes, low) & low_bits(to - at);
+
+		if (left > 64 && acd_class_has(classes + 32, p[64]))
+			next |= UINT64_C(1) << 63;
+		else if (left <= 64)
+			next |= UINT64_C(1) << (left - 1);	/* for terms of one byte */
+		mask &= next;
+		if (mask != 0)
+		{
+			__m512i		high = _mm512_maskz_loadu_epi8(left > 64 ? low_bits(left - 64) : 0, p + 64);
+			unsigned char positions[64];
+
+			_mm512_storeu_si512((void *) positions, _mm512_maskz_compress_epi8(mask, ascending));
+			n = probe(tier, low, high, positions, (uint32_t) __builtin_popcountll(mask), (uint32_t) (at - from), hits, n);
+		}
+	}
+	hits->n = n;
+	return at < to ? at : to;
+}
+
+const acd_filters acd_filters_avx512 = {starts, windows_avx512};
 
 #else
 

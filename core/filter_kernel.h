@@ -9,7 +9,7 @@
  *					c while the byte after them is in the second
  *	 PAIR_MASK_32(c, p) the same for 32 bytes
  *	 ONE_MASK(c, p)	bits of the 64 bytes at p that are in the first class
- * which may read ACD_READ bytes from p.
+ * which may read ACD_READ bytes from p; or has DENSE_WINDOWS of its own.
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */

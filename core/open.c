@@ -299,7 +299,7 @@ acd_machine_open(acd_machine *machine, const void *bytes, size_t size)
 		return ACD_ERR_CORRUPT;
 	if (m.nends > 0 && (!check_ends(&m) || !check_slots(&m)))
 		return ACD_ERR_CORRUPT;
-	m.simd = acd_simd_best();
+	m.filters = acd_simd_filters(acd_simd_best());
 	*machine = m;
 	return ACD_OK;
 }

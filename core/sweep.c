@@ -15,6 +15,7 @@
 #include "acd_filter.h"
 
 #define STRETCH			16384		/* bytes a source looks at in one go */
+#define ANY_AT_ONCE		4			/* trees of one text that acd_contains has loaded */
 #define MAX_SOURCES		(ACD_MAX_MACHINES * ACD_MAX_TIERS)
 #define MAX_FOUND		(ACD_WINDOW_HITS * 2 * ACD_MAX_STEP)
 #define SET_FOUND		512			/* shared by the sources of a set */
@@ -171,11 +172,43 @@ find(const acd_sweep *sweep, const acd_machine *machine, const acd_tier *tier,
 		find_windows(sweep, machine, tier, filters, from, to, out);
 }
 
+/* Does the automaton answer for all terms of a machine that start at "pos"? */
+static inline bool
+backlog_covers(const acd_sweep *sweep, uint32_t machine, size_t pos)
+{
+	const acd_machine *m = sweep->scan->machines[machine];
+
+	return ACD_UNLIKELY(sweep->backlogs != NULL) && m->nends == m->nterms &&
+		pos >= sweep->backlogs[machine].lo && pos < sweep->backlogs[machine].hi;
+}
+
+/*
+ * The starts the automaton found, as trees that it must answer for.  Returns
+ * where to go on.
+ */
+static size_t
+find_in_backlog(const acd_sweep *sweep, uint32_t machine, size_t from, size_t to, found *out)
+{
+	const acd_backlog *backlog = &sweep->backlogs[machine];
+	size_t		pos = from;
+	uint32_t	n = 0;
+
+	to = to < backlog->hi ? to : backlog->hi;
+	while (pos < to && n < MAX_FOUND)
+	{
+		out->at[n] = (uint32_t) (pos - from);
+		out->ref[n] = ACD_REF_DEEP;
+		n += backlog->ends[pos++ - backlog->lo] != 0;
+	}
+	out->n = n;
+	return pos;
+}
+
 /* The filters a scan uses for a machine. */
 static inline const acd_filters *
 filters_of(const acd_scan *scan, const acd_machine *machine)
 {
-	return acd_simd_filters(scan->simd != ACD_SIMD_AUTO ? scan->simd : (acd_simd) machine->simd);
+	return ACD_LIKELY(scan->simd == ACD_SIMD_AUTO) ? machine->filters : acd_simd_filters(scan->simd);
 }
 
 /* Set what a sweep needs only once something was found. */
@@ -188,7 +221,7 @@ begin(acd_sweep *sweep)
 	sweep->cost = 0;
 	sweep->cost_since = 0;
 	sweep->cost_limit = ACD_FIRST_COST_LIMIT;
-	sweep->backlogs = NULL;
+	sweep->stretch = 0;
 	sweep->waiting = sweep->first_waiting;
 	sweep->nwaiting = 0;
 	sweep->waiting_capacity = ACD_INLINE_WAITING;
@@ -233,6 +266,73 @@ take_found(acd_sweep *sweep, const acd_machine *machine, size_t from, const foun
 }
 
 /*
+ * Look up and walk a few starts at a time until something matches: little is
+ * done for starts behind the first match.
+ */
+static acd_status
+take_any(acd_sweep *sweep, const acd_machine *machine, const acd_tier *tier, size_t from, const acd_hits *hits)
+{
+	for (uint32_t i = 0; i < hits->n; i++)
+		ACD_PREFETCH(tier->table + (hits->hash[i] >> tier->table_shift) * ACD_PREFIX_SLOT_SIZE);
+	for (uint32_t i = 0; i < hits->n; i += ANY_AT_ONCE)
+	{
+		uint32_t	end = hits->n - i < ANY_AT_ONCE ? hits->n : i + ANY_AT_ONCE;
+		uint32_t	refs[ANY_AT_ONCE];
+
+		for (uint32_t k = i; k < end; k++)
+		{
+			refs[k - i] = acd_tier_lookup(tier, hits->hash[k]);
+			ACD_PREFETCH(machine->nodes + (refs[k - i] & ACD_REF_MASK));
+		}
+		for (uint32_t k = i; k < end; k++)
+		{
+			acd_status	status;
+
+			if (refs[k - i] == 0)
+				continue;
+			status = acd_take_tree(sweep, 0, refs[k - i], from + hits->at[k]);
+			if (status != ACD_OK)
+				return status;
+		}
+	}
+	return ACD_OK;
+}
+
+/* Does anything match?  For one machine with one tier that looks at each start. */
+static acd_status
+run_any(acd_sweep *sweep)
+{
+	const acd_machine *machine = sweep->scan->machines[0];
+	const acd_tier *tier = &machine->tiers[0];
+	const acd_filters *filters = filters_of(sweep->scan, machine);
+	size_t		last = sweep->len - tier->min_len + 1;
+	size_t		pos = 0;
+	acd_status	status = ACD_OK;
+	bool		begun = false;
+	acd_hits	hits;
+
+	if (sweep->len < tier->min_len)
+		return ACD_OK;
+	while (status == ACD_OK && pos < last)
+	{
+		size_t		from = pos;
+
+		pos = filters->starts(tier, sweep->text, sweep->len, from,
+							  last - from > STRETCH ? from + STRETCH : last, &hits);
+		if (hits.n > 0)
+		{
+			if (!begun)
+				begin(sweep);
+			begun = true;
+			status = take_any(sweep, machine, tier, from, &hits);
+		}
+		if (status == ACD_OK)
+			status = acd_sweep_poll(sweep, pos - from);
+	}
+	return begun ? end(sweep, status) : status;
+}
+
+/*
  * Scan with one machine that has one tier.  Most short texts are done after
  * one call of the filter, so nothing is set up before something is found.
  */
@@ -253,8 +353,12 @@ run_single(acd_sweep *sweep)
 	while (status == ACD_OK && pos < last)
 	{
 		size_t		from = pos;
+		size_t		to = last - from > STRETCH ? from + STRETCH : last;
 
-		pos = find(sweep, machine, tier, filters, from, last - from > STRETCH ? from + STRETCH : last, &out);
+		if (backlog_covers(sweep, 0, from))
+			pos = find_in_backlog(sweep, 0, from, to, &out);
+		else
+			pos = find(sweep, machine, tier, filters, from, to, &out);
 		if (out.n > 0)
 		{
 			if (!begun)
@@ -298,7 +402,19 @@ refill(const acd_sweep *sweep, source *src, size_t end, uint32_t capacity)
 	while (src->n == 0 && src->pos < to)
 	{
 		src->base = src->pos;
-		src->pos = find(sweep, src->machine, src->tier, filters, src->base, to, &out);
+		if (backlog_covers(sweep, src->index, src->pos))
+		{
+			/* One tier speaks for the machine, the others pass. */
+			if (src->tier == src->machine->tiers)
+				src->pos = find_in_backlog(sweep, src->index, src->base, to, &out);
+			else
+			{
+				src->pos = sweep->backlogs[src->index].hi;
+				continue;
+			}
+		}
+		else
+			src->pos = find(sweep, src->machine, src->tier, filters, src->base, to, &out);
 		src->n = out.n;
 		if (out.n > capacity)
 		{
@@ -409,7 +525,9 @@ acd_sweep_run(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t l
 	sweep->taker = taker;
 	sweep->resume = 0;
 	sweep->unpolled = 0;
+	sweep->backlogs = NULL;
 	if (scan->nmachines == 1 && scan->machines[0]->ntiers == 1)
-		return run_single(sweep);
+		return taker == ACD_TAKE_ANY && scan->machines[0]->tiers[0].step == 0 ?
+			run_any(sweep) : run_single(sweep);
 	return scan->nmachines > 0 ? run_set(sweep) : ACD_OK;
 }

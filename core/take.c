@@ -44,36 +44,43 @@ settle(acd_sweep *sweep, size_t start)
 	return ACD_OK;
 }
 
-/* Let a match compete with the best so far. */
-static void
-compete(acd_sweep *sweep, acd_candidate *c)
+/* Make a match the best, field by field: copying one just written stalls. */
+static inline void
+set_best(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start, size_t end)
 {
 	acd_candidate *best = &sweep->best;
+
+	best->start = start;
+	best->end = end;
+	best->machine = machine;
+	best->term = term;
+	best->known = false;
+}
+
+/* Let a match compete with the best so far where more than length decides. */
+static ACD_NOINLINE void
+compete(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start, size_t end)
+{
+	acd_candidate *best = &sweep->best;
+	acd_candidate c = {start, end, machine, term, 0, 0, false};
 	bool		wins;
 
-	if (sweep->taker == ACD_TAKE_LONGEST && c->machine == best->machine)
-		wins = c->end > best->end;
+	acd_candidate_know(&c, sweep->scan);
+	acd_candidate_know(best, sweep->scan);
+	if (sweep->taker == ACD_TAKE_LONGEST)
+		wins = acd_beats_by_length(&c, best);
+	else if (sweep->taker == ACD_TAKE_FIRST)
+		wins = acd_beats_by_priority(&c, best);
 	else
-	{
-		acd_candidate_know(c, sweep->scan);
-		acd_candidate_know(best, sweep->scan);
-		if (sweep->taker == ACD_TAKE_LONGEST)
-			wins = acd_beats_by_length(c, best);
-		else if (sweep->taker == ACD_TAKE_FIRST)
-			wins = acd_beats_by_priority(c, best);
-		else
-			wins = acd_beats_in_span(c, best);
-	}
+		wins = acd_beats_in_span(&c, best);
 	if (wins)
-		*best = *c;
+		*best = c;
 }
 
 /* Take one match. */
 static inline acd_status
 take(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start, size_t end)
 {
-	acd_candidate c;
-
 	if (sweep->taker == ACD_TAKE_ANY)
 	{
 		sweep->open = true;
@@ -82,20 +89,18 @@ take(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start, size_t end
 	if (sweep->taker == ACD_TAKE_OVERLAPPING)
 		return acd_waiting_add(sweep, machine, term, start, end);
 
-	c.start = start;
-	c.end = end;
-	c.machine = machine;
-	c.term = term;
-	c.known = false;
 	if (!sweep->open)
 	{
 		sweep->open = true;
-		sweep->best = c;
 		sweep->span_start = start;
 		sweep->span_end = end;
+		set_best(sweep, machine, term, start, end);
 		return ACD_OK;
 	}
-	compete(sweep, &c);
+	if (sweep->taker != ACD_TAKE_LONGEST || machine != sweep->best.machine)
+		compete(sweep, machine, term, start, end);
+	else if (end > sweep->best.end)
+		set_best(sweep, machine, term, start, end);
 	if (end > sweep->span_end)
 		sweep->span_end = end;
 	return ACD_OK;
