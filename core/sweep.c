@@ -183,8 +183,9 @@ backlog_covers(const acd_sweep *sweep, uint32_t machine, size_t pos)
 }
 
 /*
- * The starts the automaton found, as trees that it must answer for.  Returns
- * where to go on.
+ * The starts the automaton found, as trees that it must answer for.  Each
+ * tier of a machine does so from where it is, so that some starts are taken
+ * twice, which changes nothing.  Returns where to go on.
  */
 static size_t
 find_in_backlog(const acd_sweep *sweep, uint32_t machine, size_t from, size_t to, found *out)
@@ -403,16 +404,7 @@ refill(const acd_sweep *sweep, source *src, size_t end, uint32_t capacity)
 	{
 		src->base = src->pos;
 		if (backlog_covers(sweep, src->index, src->pos))
-		{
-			/* One tier speaks for the machine, the others pass. */
-			if (src->tier == src->machine->tiers)
-				src->pos = find_in_backlog(sweep, src->index, src->base, to, &out);
-			else
-			{
-				src->pos = sweep->backlogs[src->index].hi;
-				continue;
-			}
-		}
+			src->pos = find_in_backlog(sweep, src->index, src->base, to, &out);
 		else
 			src->pos = find(sweep, src->machine, src->tier, filters, src->base, to, &out);
 		src->n = out.n;
