@@ -424,12 +424,12 @@ difference(
 	'text forms in which an escape could hide a term, with a policy that redacts',
 	why => 'wal2json knows no terms',
 	policy => 'idle',
-	setup => 'CREATE TABLE hides (j jsonb, a text[], t tsvector, x xml, plain text)',
-	change => q{INSERT INTO hides VALUES ('{"a": "b\\\\c"}', ARRAY['a\b'], 'a b', '<a>&amp;</a>', 'a\b "&')},
+	setup => 'CREATE TABLE hides (j jsonb, a text[], t tsvector, q tsquery, x xml, plain text)',
+	change => q{INSERT INTO hides VALUES ('{"a": "b\\\\c"}', ARRAY['a\b'], 'a b', 'a', '<a>&amp;</a>', 'a\b "&')},
 	match => qr/hides/,
 	theirs => qr/"value":"\{\\"a\\": \\"b\\\\\\\\c\\"\}".*"value":"'a' 'b'"/,
 	ours => inserted('hides', (map { qq({"name":"$_->[0]","type":"$_->[1]","value":"[REDACTED]"}) }
-		  [ j => 'jsonb' ], [ a => 'text[]' ], [ t => 'tsvector' ], [ x => 'xml' ]),
+		  [ j => 'jsonb' ], [ a => 'text[]' ], [ t => 'tsvector' ], [ q => 'tsquery' ], [ x => 'xml' ]),
 		q({"name":"plain","type":"text","value":"a\\\\b \"&"})));
 
 # Options of later versions.

@@ -122,7 +122,8 @@ END $$;
 SELECT samples.make_tables();
 CREATE TABLE samples.ty_internal (tree pg_node_tree, nd pg_ndistinct, dep pg_dependencies, mcv pg_mcv_list);
 
--- Insert every sample; plain ones, whose text form hides nothing, into "ty_".
+-- Insert every sample; plain ones, whose text form hides nothing, into "ty_":
+-- none of the types whose lexemes are stemmed, which are always masked.
 CREATE FUNCTION samples.insert_all() RETURNS void LANGUAGE plpgsql AS $$
 DECLARE
 	t record;
@@ -136,7 +137,7 @@ BEGIN
 			INSERT INTO samples.%1$I
 				SELECT row_number() OVER (), v, v, %5$s, CASE WHEN v::text ~ %3$L THEN ROW(v)::samples.%6$I END
 				FROM (VALUES %7$s) s (v)
-				WHERE v::text !~ %4$L AND %2$L <> 'tsvector'
+				WHERE v::text !~ %4$L AND %2$L NOT IN ('tsvector', 'tsquery')
 			$f$, 'ty_' || t.typname, t.type, plain, hides,
 			CASE WHEN t.has_array THEN format('CASE WHEN v::text ~ %L THEN ARRAY[v] END', plain) ELSE 'NULL' END,
 			'row_' || t.typname, list);
