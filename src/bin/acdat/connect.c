@@ -10,7 +10,7 @@
 #include <termios.h>
 #include <unistd.h>
 
-#include "cli.h"
+#include "connect.h"
 
 static PGcancel *volatile cancel_handle;
 

@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-#include "cli.h"
+#include "connect.h"
 #include "term_file.h"
 
 #define COPY_BUFFER		65536
@@ -22,6 +22,10 @@ typedef struct LoadOptions
 	bool		replace;
 	bool		escapes;
 	bool		progress;
+	const char **publish;		/* policies to publish */
+	int			npublish;
+	bool		allow_lossy_keys;
+	bool		allow_unsafe_replacement;
 	const char *path;
 } LoadOptions;
 
@@ -35,23 +39,31 @@ typedef struct Load
 	bool		terms_sent;		/* the server may have terms to quote */
 	uint64_t	terms;			/* as counted by the first pass */
 	double		started;
-	double		progress_at;	/* when progress was last shown */
-	bool		progress_shown;
-	bool		terminal;		/* stderr is one */
+	Progress	progress;
+	char	  **generations;	/* of the policies published */
 	size_t		copy_len;
 	char		copy[COPY_BUFFER];
 } Load;
-
-/* Show progress, if asked for and if it is time to; 0 is an unknown total. */
-extern void show_progress(Load *load, const char *doing, uint64_t done, uint64_t total);
-
-/* Give the line back before anything else is printed. */
-extern void end_progress(Load *load);
 
 /*
  * The second pass: the validated file into the dictionary, over an open
  * connection, in one transaction.  An exit code; reports what went wrong.
  */
 extern int	load_transaction(Load *load);
+
+/* ---- within the transaction ---- */
+
+/* Run a statement, with up to three text parameters; an exit code. */
+extern int	load_run(Load *load, ExecStatusType expected, PGresult **answer, const char *sql,
+					 const char *first, const char *second, const char *third);
+
+/* Report why a statement failed and clear its result; the exit code. */
+extern int	load_server_error(Load *load, PGresult *result);
+
+/*
+ * Publish the policies asked for and note their generations; an exit code.
+ * Only what acdat.publish itself says is printed.
+ */
+extern int	load_publish(Load *load);
 
 #endif							/* ACDAT_LOAD_H */

@@ -88,9 +88,8 @@ report_lines(const Load *load, const char *message, const char *detail)
 	return lines > 0;
 }
 
-/* Report why a command failed; the exit code. */
-static int
-server_error(Load *load, PGresult *result)
+int
+load_server_error(Load *load, PGresult *result)
 {
 	const char *sqlstate = result ? PQresultErrorField(result, PG_DIAG_SQLSTATE) : NULL;
 	const char *message = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY) : NULL;
@@ -98,7 +97,7 @@ server_error(Load *load, PGresult *result)
 	const char *hint = result ? PQresultErrorField(result, PG_DIAG_MESSAGE_HINT) : NULL;
 	int			code = ACDAT_EXIT_TROUBLE;
 
-	end_progress(load);
+	progress_end(&load->progress);
 	if (sqlstate == NULL || message == NULL)
 		report(PQstatus(load->conn) == CONNECTION_BAD ? "the connection to the server was lost"
 			   : "unexpected answer from the server");
@@ -118,10 +117,9 @@ server_error(Load *load, PGresult *result)
 	return code;
 }
 
-/* Run a statement, with up to three text parameters; an exit code. */
-static int
-run(Load *load, ExecStatusType expected, PGresult **answer,
-	const char *sql, const char *first, const char *second, const char *third)
+int
+load_run(Load *load, ExecStatusType expected, PGresult **answer,
+		 const char *sql, const char *first, const char *second, const char *third)
 {
 	const char *values[3] = {first, second, third};
 	int			n = first == NULL ? 0 : second == NULL ? 1 : third == NULL ? 2 : 3;
@@ -129,7 +127,7 @@ run(Load *load, ExecStatusType expected, PGresult **answer,
 		PQexecParams(load->conn, sql, n, NULL, values, NULL, NULL, 0);
 
 	if (PQresultStatus(result) != expected)
-		return server_error(load, result);
+		return load_server_error(load, result);
 	if (answer)
 		*answer = result;
 	else
@@ -142,7 +140,7 @@ static int
 ask(Load *load, const char *sql, const char *parameter, bool *yes)
 {
 	PGresult   *result;
-	int			code = run(load, PGRES_TUPLES_OK, &result, sql, parameter, NULL, NULL);
+	int			code = load_run(load, PGRES_TUPLES_OK, &result, sql, parameter, NULL, NULL);
 
 	if (code == ACDAT_EXIT_OK)
 	{
@@ -227,7 +225,9 @@ copy_terms(Load *load, bool *changed)
 	{
 		if (!copy_term(load, &term))
 			return false;
-		show_progress(load, "sending", ++sent, load->terms);
+		sent++;
+		if (progress_due(&load->progress))
+			progress_show(&load->progress, "sending: %" PRIu64 " of %" PRIu64 " terms", sent, load->terms);
 	}
 	*changed = result != TERM_END || sent != load->terms;
 	return copy_int(load, -1, 2) && copy_flush(load);
@@ -240,8 +240,8 @@ send_terms(Load *load)
 	bool		changed = false;
 	bool		sent;
 	PGresult   *result;
-	int			code = run(load, PGRES_COPY_IN, NULL,
-						   "COPY pg_temp.acdat_load FROM STDIN (FORMAT binary)", NULL, NULL, NULL);
+	int			code = load_run(load, PGRES_COPY_IN, NULL,
+								"COPY pg_temp.acdat_load FROM STDIN (FORMAT binary)", NULL, NULL, NULL);
 
 	if (code != ACDAT_EXIT_OK)
 		return code;
@@ -249,7 +249,7 @@ send_terms(Load *load)
 	sent = copy_terms(load, &changed);
 	if (changed)
 	{
-		end_progress(load);
+		progress_end(&load->progress);
 		report("%s: the file changed while it was being read", load->name);
 		PQputCopyEnd(load->conn, "the file changed");
 		return ACDAT_EXIT_TROUBLE;
@@ -258,7 +258,7 @@ send_terms(Load *load)
 		PQputCopyEnd(load->conn, NULL);
 	result = PQgetResult(load->conn);
 	if (PQresultStatus(result) != PGRES_COMMAND_OK)
-		return server_error(load, result);
+		return load_server_error(load, result);
 	PQclear(result);
 	while ((result = PQgetResult(load->conn)) != NULL)
 		PQclear(result);
@@ -290,11 +290,11 @@ prepare(Load *load)
 	if (code != ACDAT_EXIT_OK)
 		return code;
 	if (!yes && options->default_replacement)
-		return run(load, PGRES_TUPLES_OK, NULL, "SELECT acdat.create_dictionary($1, $2)",
-				   options->dictionary, options->default_replacement, NULL);
+		return load_run(load, PGRES_TUPLES_OK, NULL, "SELECT acdat.create_dictionary($1, $2)",
+						options->dictionary, options->default_replacement, NULL);
 	if (!yes)
-		return run(load, PGRES_TUPLES_OK, NULL, "SELECT acdat.create_dictionary($1)",
-				   options->dictionary, NULL, NULL);
+		return load_run(load, PGRES_TUPLES_OK, NULL, "SELECT acdat.create_dictionary($1)",
+						options->dictionary, NULL, NULL);
 	if (options->default_replacement)
 	{
 		report("dictionary \"%s\" exists already: --default-replacement is for a new one",
@@ -313,15 +313,15 @@ static int
 load_terms(Load *load, bool replace, uint64_t expected)
 {
 	PGresult   *result;
-	int			code = run(load, PGRES_TUPLES_OK, &result,
-						   "SELECT acdat.load_terms($1, $2::pg_catalog.regclass, $3)",
-						   load->options->dictionary, "pg_temp.acdat_load", replace ? "t" : "f");
+	int			code = load_run(load, PGRES_TUPLES_OK, &result,
+								"SELECT acdat.load_terms($1, $2::pg_catalog.regclass, $3)",
+								load->options->dictionary, "pg_temp.acdat_load", replace ? "t" : "f");
 
 	if (code != ACDAT_EXIT_OK)
 		return code;
 	if (strtoull(PQgetvalue(result, 0, 0), NULL, 10) != expected)
 	{
-		end_progress(load);
+		progress_end(&load->progress);
 		report("the server did not store as many terms as it was sent");
 		code = ACDAT_EXIT_TROUBLE;
 	}
@@ -340,9 +340,10 @@ commit(Load *load)
 	{
 		bool		lost = PQstatus(load->conn) == CONNECTION_BAD;
 
-		code = server_error(load, result);
+		code = load_server_error(load, result);
 		if (lost)
-			report("the terms may or may not have been loaded");
+			report("the terms may or may not have been loaded%s",
+				   load->options->npublish > 0 ? " and published" : "");
 		return code;
 	}
 	if (strcmp(PQcmdStatus(result), "COMMIT") != 0)
@@ -359,22 +360,23 @@ load_transaction(Load *load)
 {
 	int			code;
 
-	if ((code = run(load, PGRES_COMMAND_OK, NULL, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
-					NULL, NULL, NULL)) != ACDAT_EXIT_OK ||
+	if ((code = load_run(load, PGRES_COMMAND_OK, NULL, "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE",
+						 NULL, NULL, NULL)) != ACDAT_EXIT_OK ||
 		(code = prepare(load)) != ACDAT_EXIT_OK ||
-		(code = run(load, PGRES_COMMAND_OK, NULL,
-					"CREATE TEMPORARY TABLE pg_temp.acdat_load (line bigint, pattern bytea, "
-					"replacement bytea, priority integer) ON COMMIT DROP",
-					NULL, NULL, NULL)) != ACDAT_EXIT_OK ||
+		(code = load_run(load, PGRES_COMMAND_OK, NULL,
+						 "CREATE TEMPORARY TABLE pg_temp.acdat_load (line bigint, pattern bytea, "
+						 "replacement bytea, priority integer) ON COMMIT DROP",
+						 NULL, NULL, NULL)) != ACDAT_EXIT_OK ||
 		(code = load_terms(load, load->options->replace, 0)) != ACDAT_EXIT_OK ||
 		(code = send_terms(load)) != ACDAT_EXIT_OK)
 		return code;
 
-	load->progress_at = 0;
-	show_progress(load, "storing", load->terms, load->terms);
-	if ((code = load_terms(load, false, load->terms)) != ACDAT_EXIT_OK)
+	if (load->options->progress)
+		progress_show(&load->progress, "storing: %" PRIu64 " of %" PRIu64 " terms", load->terms, load->terms);
+	if ((code = load_terms(load, false, load->terms)) != ACDAT_EXIT_OK ||
+		(code = load_publish(load)) != ACDAT_EXIT_OK)
 		return code;
 	code = commit(load);
-	end_progress(load);
+	progress_end(&load->progress);
 	return code;
 }

@@ -21,7 +21,11 @@ typedef struct Command
 } Command;
 
 static const Command commands[] = {
-	{"load", "load a file of terms into a dictionary", load_main},
+	{"build", "compile a file of terms into a machine", build_main},
+	{"describe", "print facts about a machine", describe_main},
+	{"find", "print where terms are in files", find_main},
+	{"load", "load a file of terms into a dictionary of a server", load_main},
+	{"replace", "copy a text with its terms replaced", replace_main},
 };
 
 #define NCOMMANDS (sizeof(commands) / sizeof(commands[0]))
