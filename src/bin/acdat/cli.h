@@ -85,6 +85,7 @@ extern void progress_end(Progress *progress);
 /* ---- commands ---- */
 
 extern int	build_main(int argc, char **argv);
+extern int	check_main(int argc, char **argv);
 extern int	describe_main(int argc, char **argv);
 extern int	find_main(int argc, char **argv);
 extern int	load_main(int argc, char **argv);

@@ -25,6 +25,7 @@ run(const MachineOptions *options)
 	printf("min_len:  %" PRIu32 "\n", info.min_len);
 	printf("max_len:  %" PRIu32 "\n", info.max_len);
 	printf("engine:   %s\n", info.engine);
+	printf("reason:   %s\n", info.reason);
 	printf("digest:   ");
 	for (int i = 0; i < ACD_DIGEST_LEN; i++)
 		printf("%02x", info.digest[i]);

@@ -22,6 +22,7 @@ typedef struct Command
 
 static const Command commands[] = {
 	{"build", "compile a file of terms into a machine", build_main},
+	{"check", "say what may be wrong with a file of terms", check_main},
 	{"describe", "print facts about a machine", describe_main},
 	{"find", "print where terms are in files", find_main},
 	{"load", "load a file of terms into a dictionary of a server", load_main},
