@@ -1278,7 +1278,9 @@ BEGIN
 END
 $$;
 
--- Lines of pg_hba.conf that let an attached role copy the server's files.
+-- Lines of pg_hba.conf that let an attached role copy the server's files.  A
+-- connection to a database, which it needs, takes the same commands, and no
+-- line can tell them apart.
 CREATE FUNCTION acdat.doctor_hba(OUT check_name text, OUT ok boolean, OUT what text, OUT fix text) RETURNS SETOF record
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
@@ -1302,11 +1304,12 @@ BEGIN
 						WHERE e.auth_method = 'reject' AND e.line_number < l.line_number AND e.type = l.type
 							AND (e.type = 'local' OR e.address = 'all'
 								OR (e.address = l.address AND e.netmask IS NOT DISTINCT FROM l.netmask)));
-			ok := lines IS NULL;
-			what := CASE WHEN ok THEN 'no line lets it do physical replication'
+			ok := CASE WHEN lines IS NOT NULL THEN false END;
+			what := CASE WHEN lines IS NULL THEN 'no line lets it connect for physical replication, but BASE_BACKUP works in a connection to a database too'
 				ELSE format('lines %s let it do physical replication, which carries everything', lines) END;
-			fix := CASE WHEN NOT ok THEN format('put "host replication %s all reject" and the same for local before them',
-				quote_ident(bound.name)) END;
+			fix := CASE WHEN lines IS NOT NULL THEN format('put "host replication %s all reject" and the same for local before them',
+				quote_ident(bound.name))
+				ELSE 'let it connect through something that refuses BASE_BACKUP and physical START_REPLICATION' END;
 		EXCEPTION WHEN insufficient_privilege THEN
 			ok := NULL;
 			what := 'pg_hba_file_rules cannot be read';

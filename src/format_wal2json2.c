@@ -348,7 +348,8 @@ write_change(AcdatDecoder *decoder, ReorderBufferTXN *txn, AcdatChange *change)
 		pos = ACDAT_PUT_LITERAL(pos, ",\"identity\":");
 		pos = put_columns(pos, decoder, plan, identity, true);
 	}
-	pos = w2j_put(pos, table->pk);
+	if (options->include_pk)
+		pos = w2j_put(pos, table->pk);
 	if (options->include_redactions)
 	{
 		*pos++ = ',';

@@ -189,7 +189,8 @@ same_snapshot(const CallSite *site, Snapshot snapshot)
 		site->snapshot.xmin == snapshot->xmin && site->snapshot.xmax == snapshot->xmax &&
 		site->snapshot.xcnt == snapshot->xcnt && site->snapshot.subxcnt == snapshot->subxcnt &&
 		site->snapshot.curcid == snapshot->curcid &&
-		memcmp(site->xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId)) == 0;
+		(snapshot->xcnt == 0 ||
+		 memcmp(site->xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId)) == 0);
 }
 
 static void
@@ -199,7 +200,8 @@ remember_snapshot(CallSite *site, Snapshot snapshot)
 	if (!site->snapshot_known)
 		return;
 	site->snapshot = *snapshot;
-	memcpy(site->xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
+	if (snapshot->xcnt > 0)
+		memcpy(site->xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
 }
 
 /* The policy that a call names, and what its call site remembers. */
