@@ -10,7 +10,7 @@ SAMPLE_SECONDS = {"tiny": 0.005, "quick": 0.05, "full": 0.2}
 LIMITS = {
     "tiny": schedule.Limits(min_rounds=2, max_rounds=2, cell_seconds=1),
     "quick": schedule.Limits(min_rounds=3, max_rounds=10, cell_seconds=0.7),
-    "full": schedule.Limits(min_rounds=5, max_rounds=25, cell_seconds=12),
+    "full": schedule.Limits(min_rounds=5, max_rounds=25, cell_seconds=6),
 }
 
 
