@@ -16,7 +16,8 @@ from benchlib import paths
 PACKAGES = ("python3-jieba", "wamerican", "manpages", "manpages-dev")
 SHARED_DICTIONARY = "../shared/data/dict.txt"   # used where it is there
 TERMS_CJK_SMALL = 1114
-TERM_BYTES_MAX = 40
+TERM_LENGTHS = {2: 11, 3: 11, 4: 41, 5: 20, 6: 7, 7: 6, 8: 3, 10: 1}     # characters, and how often
+ASCII_TERMS = (b"K-19", b"2046", b"U-571", b"honey", b"KAIST")
 
 # Maps random bytes to letters; the bias of 256 % 26 does not matter here.
 LETTERS = bytes(97 + i % 26 for i in range(256))
@@ -111,18 +112,20 @@ def random_terms(count, seed):
     return list(terms)
 
 
-def generated_phrases():
-    """1,114 phrases of about 25 bytes that share their heads."""
+def generated_titles():
+    """1,114 terms with the lengths and the many first characters of a list of film titles."""
     rng = random.Random(11)
-    words = [w for w, f in cjk_words() if 2 <= len(w) <= 3 and f >= 50]
-    heads = ["".join(rng.choices(words, k=2)) for _ in range(220)]
-    phrases = {}
-    while len(phrases) < TERMS_CJK_SMALL:
-        tail = "".join(rng.choices(words, k=rng.choice([0, 1, 1, 2, 2, 2, 3])))
-        phrase = (rng.choice(heads) + tail).encode()
-        if len(phrase) <= TERM_BYTES_MAX:
-            phrases[phrase] = None
-    return list(phrases)
+    frequent = [w for w, f in cjk_words() if 2 <= len(w) <= 3 and f >= 50]
+    rare = {n: [w for w, f in cjk_words() if len(w) == n and 3 <= f <= 20] for n in (2, 3)}
+    terms = dict.fromkeys(ASCII_TERMS)
+    while len(terms) < TERMS_CJK_SMALL:
+        length = rng.choices(list(TERM_LENGTHS), TERM_LENGTHS.values())[0]
+        if length in rare:      # a frequent short word would stand in every other row
+            term = rng.choice(rare[length])
+        else:
+            term = "".join(rng.choices(frequent, k=length))[:length]
+        terms[term.encode()] = None
+    return list(terms)
 
 
 @functools.cache
@@ -136,7 +139,7 @@ def cjk_small():
     if flavour() == "shared":
         lines = (paths.ROOT / SHARED_DICTIONARY).read_bytes().splitlines()
         return [line.split(b"\t")[0] for line in lines if line.strip()]
-    return generated_phrases()
+    return generated_titles()
 
 
 def cjk_large():
