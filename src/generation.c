@@ -180,7 +180,7 @@ is_own(const AcdatDecoder *decoder, const AcdatHeader *header)
 	if (!HistoricSnapshotActive())
 		return false;
 	history = GetCatalogSnapshot(decoder->published);
-	for (uint32 i = 0; i < history->subxcnt; i++)
+	for (int32 i = 0; i < history->subxcnt; i++)
 	{
 		if (TransactionIdEquals(history->subxip[i], header->writer))
 			return true;
