@@ -375,6 +375,9 @@ for my $lead (0 .. 12)
 	my $long = ('x' x $lead) . ('ab' x (20 + $lead)) . 'abc' . ('ab' x $lead) . 'a';
 	compare("span $lead", "$long $long\n$long", [ 'aba', '<1>', 0 ], [ 'bab', '<2>', 0 ], [ 'abababa', '<3>', 0 ]);
 	compare("winner $lead", "$long $long\n$long", [ 'aba', '<1>', 0 ], [ 'abc', '<2>', 1 ], [ 'bca', '<3>', 1 ], [ 'xa', '<4>', $lead % 3 ]);
+	# of one priority: a longer one at the same start, or one that starts before, comes after a border
+	compare("tie $lead", ('ab' x (10 + $lead)) . 'abcd' . ('ab' x $lead) . 'abcbabcd', [ 'aba', '<1>', 0 ], [ 'bab', '<2>', 0 ],
+		[ 'bc', '<3>', 1 ], [ 'bcd', '<4>', 1 ], [ $lead % 2 ? 'abcd' : 'zz', '<5>', 1 ]);
 }
 is_deeply(\%differ, {}, "replace is what perl makes of it ($compared runs)");
 

@@ -208,9 +208,7 @@ beats(Stream *stream, Carry *a, Carry *b)
 		return x.priority > y.priority;
 	if (locate(stream, a) != locate(stream, b))
 		return a->match_start < b->match_start;
-	if (x.pattern_len != y.pattern_len)
-		return x.pattern_len > y.pattern_len;
-	return x.id < y.id;
+	return x.pattern_len > y.pattern_len;	/* or they are the same term */
 }
 
 /* Hand on the carried span, which is final. */
@@ -253,8 +251,8 @@ on_span(void *arg, const acd_match *match)
 		return 0;
 	}
 
-	/* what is not final will be seen again */
-	if (span.start >= border || (carry->active && carry->end > border))
+	/* what is not final will be seen again; if the carried span is not, this one is not */
+	if (span.start >= border)
 	{
 		stream->enough = true;
 		return 1;
