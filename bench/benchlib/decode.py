@@ -190,7 +190,7 @@ def read_through(stream, commands, out):
             raise RuntimeError(error.splitlines()[-1] if error else f"{process.args[0]} failed")
     sample = {"wall": wall, "client": client_cpu() - before}
     if usage is not None and usage.cpu > 0:
-        sample |= {"user": usage.user, "cpu": usage.cpu, "peak": usage.peak_mib}
+        sample |= usage.since()
     return sample
 
 

@@ -196,7 +196,8 @@ class Usage:
 
     def __init__(self, pid):
         self.pid = pid
-        self.cpu = self.user = 0.0
+        self.cpu = 0.0
+        self.ticks = (0, 0)             # user, system
         self.peak_mib = 0.0
 
     def read(self):
@@ -213,10 +214,18 @@ class Usage:
         if peak == 0:       # a zombie keeps its times only
             return False
         self.cpu = cpu
-        # The scheduler knows the sum in nanoseconds, the split in ticks.
-        self.user = cpu * user / (user + system) if user + system else cpu
+        self.ticks = (user, system)
         self.peak_mib = peak / 1024
         return True
+
+
+    def since(self, cpu=0.0, ticks=(0, 0)):
+        """{user, cpu, peak} since an earlier reading."""
+        spent = self.cpu - cpu
+        user, system = self.ticks[0] - ticks[0], self.ticks[1] - ticks[1]
+        # The scheduler knows the sum in nanoseconds, the split in ticks.
+        share = user / (user + system) if user + system else 1.0
+        return {"user": spent * share, "cpu": spent, "peak": self.peak_mib}
 
 
 class Session:
@@ -247,13 +256,12 @@ class Session:
     def timed(self, statement):
         """(result, {wall, user, cpu, peak}) of a statement."""
         self.usage.read()
-        user, cpu = self.usage.user, self.usage.cpu
+        cpu, ticks = self.usage.cpu, self.usage.ticks
         start = time.perf_counter()
         result = self.ask(statement)
         wall = time.perf_counter() - start
         self.usage.read()
-        return result, {"wall": wall, "user": self.usage.user - user, "cpu": self.usage.cpu - cpu,
-                        "peak": self.usage.peak_mib}
+        return result, {"wall": wall} | self.usage.since(cpu, ticks)
 
     def close(self):
         self.process.stdin.close()
