@@ -318,6 +318,11 @@ extern void *acd_grow_array(const acd_allocator *allocator, void *array,
 extern uint64_t acd_xxh64(const void *data, size_t len, uint64_t seed);
 extern void acd_sha256(const void *data, size_t len, unsigned char digest[ACD_DIGEST_LEN]);
 
+/* Absorbing blocks with special instructions (sha256_x86.c), if there are any. */
+extern bool acd_sha256_fast(void);
+extern void acd_sha256_blocks(uint32_t state[8], const uint32_t constants[64],
+							  const unsigned char *data, size_t nblocks);
+
 /* ---- sorting (sort.c) ---- */
 
 /* A byte string being sorted. */

@@ -170,9 +170,10 @@ starts(const acd_tier *tier, const unsigned char *text, size_t len, size_t from,
 		{
 			__m512i		high = _mm512_maskz_loadu_epi8(left > 64 ? low_bits(left - 64) : 0, p + 64);
 			unsigned char positions[64];
+			uint32_t	count = (uint32_t) __builtin_popcountll(mask);
 
 			_mm512_storeu_si512((void *) positions, _mm512_maskz_compress_epi8(mask, ascending));
-			n = probe(tier, low, high, positions, (uint32_t) __builtin_popcountll(mask), (uint32_t) (at - from), hits, n);
+			n = probe(tier, low, high, positions, count, (uint32_t) (at - from), hits, n);
 		}
 	}
 	hits->n = n;

@@ -17,6 +17,8 @@ static const uint32_t round_constants[64] = {
 	0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2
 };
 
+#define FAST_BYTES	4096		/* from there on special instructions are asked for */
+
 static const uint32_t initial_state[8] = {
 	0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19
 };
@@ -80,6 +82,12 @@ acd_sha256(const void *data, size_t len, unsigned char digest[ACD_DIGEST_LEN])
 	uint32_t	state[8];
 
 	memcpy(state, initial_state, sizeof(state));
+	if (len >= FAST_BYTES && acd_sha256_fast())
+	{
+		acd_sha256_blocks(state, round_constants, p, len / 64);
+		p += len / 64 * 64;
+		left = len % 64;
+	}
 	for (; left >= 64; p += 64, left -= 64)
 		absorb(state, p);
 

@@ -403,6 +403,7 @@ refill(const acd_sweep *sweep, source *src, size_t end, uint32_t capacity)
 	while (src->n == 0 && src->pos < to)
 	{
 		src->base = src->pos;
+		out.at[capacity] = 0;	/* written by whoever finds so many */
 		if (backlog_covers(sweep, src->index, src->pos))
 			src->pos = find_in_backlog(sweep, src->index, src->base, to, &out);
 		else
@@ -477,11 +478,18 @@ run_set(acd_sweep *sweep)
 		for (uint32_t t = 0; t < scan->machines[m]->ntiers; t++)
 		{
 			const acd_tier *tier = &scan->machines[m]->tiers[t];
+			source	   *src;
 
 			if (sweep->len < tier->min_len)
 				continue;
-			sources[nsources] = (source) {tier, scan->machines[m], m, 0, 0, 0,
-				sweep->len - tier->min_len + 1, 0, at + nsources * capacity, ref + nsources * capacity};
+			src = &sources[nsources];
+			memset(src, 0, sizeof(*src));
+			src->tier = tier;
+			src->machine = scan->machines[m];
+			src->index = m;
+			src->last = sweep->len - tier->min_len + 1;
+			src->at = &at[nsources * capacity];
+			src->ref = &ref[nsources * capacity];
 			nsources++;
 		}
 

@@ -144,7 +144,8 @@ static acd_kind scan_kind;
 static acd_status
 scan_once(void)
 {
-	acd_scan	scan = {set.pointers, set.nmachines, scan_kind, NULL, &counting, NULL, NULL, ACD_ENGINE_AUTO, ACD_SIMD_AUTO};
+	acd_scan	scan = {.machines = set.pointers, .nmachines = set.nmachines, .kind = scan_kind,
+		.allocator = &counting};
 	size_t		n = 0;
 
 	return acd_find(&scan, scan_text, scan_len, count_match, &n);

@@ -38,7 +38,8 @@ count_match(void *arg, const acd_match *match)
 static void
 check(const char *name, acd_kind kind, const uint8_t *boundaries, double bound)
 {
-	acd_scan	scan = {set.pointers, set.nmachines, kind, boundaries, NULL, count_poll, NULL, ACD_ENGINE_AUTO, ACD_SIMD_AUTO};
+	acd_scan	scan = {.machines = set.pointers, .nmachines = set.nmachines, .kind = kind,
+		.boundaries = boundaries, .poll = count_poll};
 	double		steps;
 
 	polls = matches = 0;

@@ -158,7 +158,8 @@ main(void)
 			unsigned char text[TEXT_MAX];
 			uint8_t		bits[TEXT_MAX / 8 + 1];
 			bool		bounded = rng_below(&rng, 3) == 0;
-			size_t		len = random_text(&set, &rng, text, rng_below(&rng, 4) ? 60 : rng_below(&rng, 4) ? 240 : TEXT_MAX);
+			size_t		max = rng_below(&rng, 4) ? 60 : rng_below(&rng, 4) ? 240 : TEXT_MAX;
+			size_t		len = random_text(&set, &rng, text, max);
 			unsigned long n;
 
 			for (size_t k = 0; k < sizeof(bits); k++)
