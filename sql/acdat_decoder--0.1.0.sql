@@ -1057,6 +1057,8 @@ BEGIN
 		DELETE FROM acdat.attachments a WHERE a.role = target.rolname;
 		INSERT INTO acdat.attachments VALUES (target.rolname, current_path, new_path);
 	END IF;
+	-- the library refuses replication commands by what is logged of them
+	EXECUTE format('ALTER ROLE %I IN DATABASE %I SET log_replication_commands = on', target.rolname, current_database());
 	PERFORM acdat.set_binding('r', target.rolname::text, target.oid, policy);
 END
 $$;
@@ -1096,6 +1098,7 @@ BEGIN
 		RETURN;
 	END IF;
 
+	EXECUTE format('ALTER ROLE %I IN DATABASE %I RESET log_replication_commands', target.rolname, current_database());
 	current_path := acdat.library_path_setting(target.oid, database);
 	IF current_path = attachment.written THEN
 		PERFORM acdat.set_library_path(target.rolname, attachment.previous);
@@ -1280,12 +1283,13 @@ $$;
 
 -- Lines of pg_hba.conf that let an attached role copy the server's files.  A
 -- connection to a database, which it needs, takes the same commands, and no
--- line can tell them apart.
+-- line can tell them apart: the library refuses them where it is preloaded.
 CREATE FUNCTION acdat.doctor_hba(OUT check_name text, OUT ok boolean, OUT what text, OUT fix text) RETURNS SETOF record
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
 	bound record;
 	lines text;
+	guarded boolean;
 BEGIN
 	FOR bound IN SELECT b.name, r.oid FROM acdat.bindings b JOIN pg_roles r ON r.rolname = b.name
 			WHERE b.kind = 'role' ORDER BY 1 LOOP
@@ -1304,12 +1308,18 @@ BEGIN
 						WHERE e.auth_method = 'reject' AND e.line_number < l.line_number AND e.type = l.type
 							AND (e.type = 'local' OR e.address = 'all'
 								OR (e.address = l.address AND e.netmask IS NOT DISTINCT FROM l.netmask)));
-			ok := CASE WHEN lines IS NOT NULL THEN false END;
-			what := CASE WHEN lines IS NULL THEN 'no line lets it connect for physical replication, but BASE_BACKUP works in a connection to a database too'
+			guarded := 'acdat_decoder' IN (SELECT btrim(l, ' "') FROM regexp_split_to_table(current_setting('shared_preload_libraries'), ',') l)
+				AND current_setting('log_min_messages') NOT IN ('fatal', 'panic')
+				AND EXISTS (SELECT FROM pg_db_role_setting s JOIN pg_database d ON d.oid = s.setdatabase
+					WHERE s.setrole = bound.oid AND d.datname = current_database() AND 'log_replication_commands=on' = ANY (s.setconfig));
+			ok := lines IS NULL AND guarded;
+			what := CASE WHEN ok THEN 'no line lets it do physical replication'
+				WHEN lines IS NULL THEN 'no line lets it connect for physical replication, but BASE_BACKUP works in a connection to a database too'
 				ELSE format('lines %s let it do physical replication, which carries everything', lines) END;
 			fix := CASE WHEN lines IS NOT NULL THEN format('put "host replication %s all reject" and the same for local before them',
-				quote_ident(bound.name))
-				ELSE 'let it connect through something that refuses BASE_BACKUP and physical START_REPLICATION' END;
+					quote_ident(bound.name))
+				WHEN NOT guarded THEN format('set shared_preload_libraries and log_min_messages (not fatal or panic), and attach it again: SELECT acdat.attach(%L, ...);',
+					quote_ident(bound.name)) END;
 		EXCEPTION WHEN insufficient_privilege THEN
 			ok := NULL;
 			what := 'pg_hba_file_rules cannot be read';

@@ -30,6 +30,8 @@ report_progress(AcdatDecoder *decoder)
 		return;
 	decoder->unreported = 0;
 	OutputPluginUpdateProgress(decoder->ctx, false);
+#else
+	(void) decoder;
 #endif
 }
 

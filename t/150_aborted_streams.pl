@@ -35,6 +35,10 @@ SQL
 create_policy($node, $db, 'clean', { $secret => '[NAME]' });
 create_slot($node, $db, 'half');
 
+# From 18 on the server looks whether a transaction has aborted before it streams
+# it, so that what is tested here becomes a matter of timing.
+my $streamed = $node->pg_version >= 18 ? 0 : 1;
+
 # ---- while a plan is made ----
 
 sub aborted
@@ -51,7 +55,7 @@ foreach my $way ('SQL', 'walsender')
 	my @lines = $way eq 'SQL' ? changes($node, $db, 'half', \@options, peek => 1) : recv($node, $db, 'half', \@options);
 	my @records = parse_lines(@lines);
 
-	is(scalar(grep { $_->{action} eq 'SA' } @records), 1, "$way: the transaction was streamed and has aborted");
+	is(scalar(grep { $_->{action} eq 'SA' } @records), $streamed, "$way: the transaction was streamed and has aborted");
 	is(join(' ', values_of('note', grep { $_->{action} eq 'I' } @records)), 'for [NAME] two',
 		"$way: rows that come after it are all there");
 	like_none("@lines", [$secret], "$way: redacted");
@@ -65,7 +69,7 @@ $node->safe_psql($db, "UPDATE u SET note = 'warm'; INSERT INTO poison VALUES (0,
 	  . "INSERT INTO u VALUES (1, 'for $secret'); INSERT INTO poison VALUES (1, 'no such thing')");
 my @records = parse_lines(changes($node, $db, 'guarded', [ @options, 'add-tables=public.u,public.poison' ], peek => 1));
 my @inserted = grep { $_->{action} eq 'I' } @records;
-is(scalar(grep { $_->{action} eq 'SA' } @records), 1, 'streamed and aborted, after values whose output failed');
+is(scalar(grep { $_->{action} eq 'SA' } @records), $streamed, 'streamed and aborted, after values whose output failed');
 cmp_ok(scalar(grep { $_->{table} eq 'poison' } @inserted), '>=', 2, 'which were masked');
 is(join(' ', values_of('note', grep { $_->{table} eq 'u' } @inserted)), 'for [NAME]',
 	'the abort is still noticed after them');

@@ -95,21 +95,5 @@ create_slot($node, 'postgres', 'slot');
 $node->safe_psql('postgres', "INSERT INTO t VALUES (2, 'for $secret')");
 like(lines_of('renamed'), qr/for \[NAME\]/, 'a renamed role is no longer bound to "none"');
 
-# ---- physical replication ----
-
-# pg_hba.conf can refuse connections for physical replication, but not what a
-# connection to a database asks for: doctor must not say that all is well.
-my $hba = $node->data_dir . '/pg_hba.conf';
-my $lines = slurp_file($hba);
-open my $file, '>', $hba or die "$hba: $!";
-print $file "local replication renamed reject\nhost replication renamed all reject\n$lines";
-close $file;
-$node->reload;
-$node->safe_psql('postgres', "SELECT acdat.detach('renamed'), acdat.attach('renamed', 'clean')");
-my ($status, $out) = $node->psql('postgres', 'BASE_BACKUP', replication => 'database', extra_params => [ '-U', 'renamed' ]);
-like($out, qr/base\.tar.*backup_label/s, 'what pg_hba.conf refuses is had in a connection to a database');
-like($node->safe_psql('postgres', "SELECT coalesce(ok::text, 'null'), what FROM acdat.doctor() WHERE check_name = 'pg_hba.conf for role renamed'"),
-	qr/^null\|no line lets it connect for physical replication, but BASE_BACKUP works/, 'and doctor says so');
-
 $node->stop;
 done_testing();
