@@ -156,7 +156,7 @@ SELECT acdat.is_current('p');
 SELECT acdat.publish('p');
 
 -- damage is found, and publishing repairs it
-UPDATE acdat.published SET data = set_byte(data, 2000, get_byte(data, 2000) # 1) WHERE kind = 'm' AND part = 0;
+UPDATE acdat.published SET data = set_byte(data, octet_length(data) / 2, get_byte(data, octet_length(data) / 2) # 1) WHERE kind = 'm' AND part = 0;
 SELECT acdat.unpublish('b');
 \c
 \set SHOW_CONTEXT never
