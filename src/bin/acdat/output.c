@@ -67,6 +67,7 @@ open_temporary(Output *output, const char *path, mode_t mode)
 	if (temporary == NULL)
 		return false;
 	snprintf(temporary, size, "%s.XXXXXX", place);
+	remove_on_signal();			/* before there is anything to be left behind */
 	output->fd = mkstemp(temporary);
 	if (output->fd < 0)
 	{
@@ -74,7 +75,6 @@ open_temporary(Output *output, const char *path, mode_t mode)
 		temporary = NULL;
 		return false;
 	}
-	remove_on_signal();
 	return fchmod(output->fd, mode) == 0;
 }
 
