@@ -89,6 +89,7 @@ register_terms(const Elements *patterns, const Elements *replacements)
 
 	TupleDescInitEntry(desc, 1, "pattern", TEXTOID, -1, 0);
 	TupleDescInitEntry(desc, 2, "replacement", TEXTOID, -1, 0);
+	ACDAT_FINISH_DESC(desc);
 	for (int i = 0; i < patterns->count; i++)
 	{
 		Datum		values[2] = {patterns->values[i], (Datum) 0};

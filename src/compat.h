@@ -83,4 +83,11 @@ extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
 #define ACDAT_LSN_FORMAT "%X/%X"
 #endif
 
+/* a tuple descriptor made by hand has to be finished since 19 */
+#if PG_VERSION_NUM >= 190000
+#define ACDAT_FINISH_DESC(desc) TupleDescFinalize(desc)
+#else
+#define ACDAT_FINISH_DESC(desc) ((void) (desc))
+#endif
+
 #endif							/* ACDAT_COMPAT_H */
