@@ -1219,6 +1219,28 @@ BEGIN
 END
 $$;
 
+-- Materialized views are decoded as tables of their own, which rules for the
+-- tables they are made from do not cover.
+CREATE FUNCTION acdat.doctor_views(OUT check_name text, OUT ok boolean, OUT what text, OUT fix text) RETURNS SETOF record
+	LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
+	WITH RECURSIVE reads AS (
+		SELECT v.oid AS made, v.oid AS relation FROM pg_class v WHERE v.relkind = 'm'
+		UNION
+		SELECT r.made, d.refobjid
+			FROM reads r JOIN pg_rewrite w ON w.ev_class = r.relation
+				JOIN pg_depend d ON d.classid = 'pg_rewrite'::regclass AND d.objid = w.oid
+					AND d.refclassid = 'pg_class'::regclass)
+	SELECT format('materialized view %s', r.made::regclass), false,
+			format('rules of policy %s for %s do not hold for it', quote_ident(p.policy),
+				string_agg(DISTINCT p.relation::text, ', ' ORDER BY p.relation::text)),
+			format('SELECT acdat.set_action(%L, ''mask'', %L); or set actions of its columns', p.policy, r.made::regclass)
+		FROM reads r JOIN acdat.policy_rules p ON p.relation = r.relation
+		WHERE r.made <> r.relation AND p.action IN ('mask', 'null', 'drop')
+			AND NOT EXISTS (SELECT FROM acdat.policy_rules o WHERE o.policy = p.policy AND o.relation = r.made)
+		GROUP BY r.made, p.policy
+		ORDER BY r.made::regclass::text, p.policy
+$$;
+
 CREATE FUNCTION acdat.doctor_role(role_name text, role_oid oid,
 		OUT check_name text, OUT ok boolean, OUT what text, OUT fix text) RETURNS SETOF record
 	LANGUAGE plpgsql SET search_path = pg_catalog, pg_temp AS $$
@@ -1367,6 +1389,7 @@ CREATE FUNCTION acdat.doctor(OUT check_name text, OUT ok boolean, OUT what text,
 	LANGUAGE sql SET search_path = pg_catalog, pg_temp AS $$
 	SELECT * FROM acdat.doctor_server()
 	UNION ALL SELECT * FROM acdat.doctor_policies()
+	UNION ALL SELECT * FROM acdat.doctor_views()
 	UNION ALL SELECT d.* FROM (SELECT b.name, b.role FROM acdat.bindings b WHERE b.kind = 'role' ORDER BY b.name) AS b,
 		acdat.doctor_role(b.name, b.role) AS d
 	UNION ALL SELECT * FROM acdat.doctor_hba()

@@ -34,6 +34,16 @@ SELECT acdat.unpublish('p', force => true);
 SELECT * FROM findings;
 SELECT acdat.publish('p');
 
+-- what is made from a table with rules has none of them
+CREATE VIEW names AS SELECT name FROM customers;
+CREATE MATERIALIZED VIEW copied AS SELECT * FROM names;
+CREATE MATERIALIZED VIEW other AS SELECT 1 AS one;
+SELECT * FROM acdat.doctor() WHERE check_name LIKE 'materialized%';
+SELECT acdat.set_action('p', 'mask', 'copied', 'name');
+SELECT * FROM acdat.doctor() WHERE check_name LIKE 'materialized%';
+SELECT acdat.clear_action('p', 'copied', 'name');
+DROP MATERIALIZED VIEW copied, other;
+
 CREATE ROLE acdat_regress_doctor LOGIN REPLICATION;
 SELECT * FROM findings;
 SELECT acdat.attach('acdat_regress_doctor', 'p');
