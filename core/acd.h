@@ -227,6 +227,13 @@ typedef struct acd_term_info
 extern acd_status acd_machine_open(acd_machine *machine, const void *bytes, size_t size);
 
 /*
+ * Let an open machine use equal bytes at another address, where it may be
+ * that other processes have them.  Neither the old bytes nor the new ones are
+ * looked at.
+ */
+extern void acd_machine_move(acd_machine *machine, const void *bytes);
+
+/*
  * Prove that an open machine behaves exactly as its terms say: that every
  * failure and output link is the one the terms imply.  For bytes of unknown
  * origin; linear time, scratch from the allocator.

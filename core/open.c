@@ -304,6 +304,38 @@ acd_machine_open(acd_machine *machine, const void *bytes, size_t size)
 	return ACD_OK;
 }
 
+/* Move a pointer into bytes that are now somewhere else. */
+static void
+move_pointer(const unsigned char **pointer, const unsigned char *from, const unsigned char *to)
+{
+	if (*pointer != NULL)
+		*pointer = to + ((uintptr_t) *pointer - (uintptr_t) from);
+}
+
+/* Use an artifact at another address. */
+void
+acd_machine_move(acd_machine *machine, const void *bytes)
+{
+	const unsigned char *from = machine->bytes;
+
+	move_pointer(&machine->nodes, from, bytes);
+	move_pointer(&machine->terms, from, bytes);
+	move_pointer(&machine->replacements, from, bytes);
+	move_pointer(&machine->states, from, bytes);
+	move_pointer(&machine->depths, from, bytes);
+	move_pointer(&machine->ends, from, bytes);
+	for (uint32_t i = 0; i < machine->ntiers; i++)
+	{
+		acd_tier   *tier = &machine->tiers[i];
+
+		move_pointer(&tier->filter, from, bytes);
+		move_pointer(&tier->starts, from, bytes);
+		move_pointer(&tier->table, from, bytes);
+		move_pointer(&tier->classes, from, bytes);
+	}
+	machine->bytes = bytes;
+}
+
 /* Look a term up. */
 bool
 acd_machine_term(const acd_machine *machine, uint32_t term, acd_term_info *info)

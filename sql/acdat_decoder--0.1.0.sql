@@ -957,8 +957,12 @@ CREATE FUNCTION acdat.redact(value text, policy text) RETURNS text
 	LANGUAGE c STABLE STRICT PARALLEL SAFE COST 20 AS 'MODULE_PATHNAME', 'acdat_redact';
 COMMENT ON FUNCTION acdat.redact(text, text) IS 'the value as "redact" of a published policy lets it out';
 CREATE FUNCTION acdat.machine_of(policy text) RETURNS acdat.machine
-	LANGUAGE c STABLE STRICT PARALLEL SAFE COST 1000 AS 'MODULE_PATHNAME', 'acdat_machine_of';
+	LANGUAGE c STABLE STRICT PARALLEL SAFE COST 10 AS 'MODULE_PATHNAME', 'acdat_machine_of';
 COMMENT ON FUNCTION acdat.machine_of(text) IS 'machine with all terms of a published policy';
+CREATE FUNCTION acdat.shared_machines(
+		OUT database name, OUT digest bytea, OUT bytes bigint, OUT users integer, OUT loaded boolean) RETURNS SETOF record
+	LANGUAGE c VOLATILE AS 'MODULE_PATHNAME', 'acdat_shared_machines';
+COMMENT ON FUNCTION acdat.shared_machines() IS 'machines in shared memory, of all databases, with the number of processes that use each';
 CREATE FUNCTION acdat.explain(policy text, relation regclass,
 		OUT column_name text, OUT type text, OUT action text, OUT rule text,
 		OUT machines text[], OUT warnings text[]) RETURNS SETOF record
@@ -1417,3 +1421,4 @@ GRANT EXECUTE ON FUNCTION
 	acdat.matches(text, acdat.machine, text), acdat.matches(bytea, acdat.machine, text),
 	acdat.describe(acdat.machine)
 	TO PUBLIC;
+GRANT EXECUTE ON FUNCTION acdat.shared_machines() TO pg_monitor;

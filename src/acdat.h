@@ -12,6 +12,14 @@
 #include "acd.h"
 #include "compat.h"
 
+/* What is known of a machine's patterns and replacements as text. */
+typedef enum AcdatTextState
+{
+	ACDAT_TEXT_UNKNOWN,
+	ACDAT_TEXT_CLEAN,			/* all valid in the database encoding */
+	ACDAT_TEXT_FOREIGN			/* some are not: made from bytea, or elsewhere */
+} AcdatTextState;
+
 /*
  * An allocator over a memory context, for core.  Out of memory is NULL, as
  * core expects, not an error; sizes may pass 1 GB.

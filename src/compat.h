@@ -76,6 +76,31 @@ extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
 	((relation)->rd_node.relNode = (number), (relation)->rd_node.spcNode = (tablespace))
 #endif
 
+/* segments of shared memory by name, from 17 on, with an argument in 19 */
+#if PG_VERSION_NUM >= 170000
+#include "storage/dsm_registry.h"
+#define ACDAT_NAMED_SEGMENTS 1
+#else
+#define ACDAT_NAMED_SEGMENTS 0
+#endif
+#if PG_VERSION_NUM >= 190000
+#define ACDAT_SEGMENT_INIT_ARGS void *ptr, void *arg pg_attribute_unused()
+#define ACDAT_NAMED_SEGMENT(name, size, init, found) \
+	GetNamedDSMSegment(name, size, init, found, NULL)
+#else
+#define ACDAT_SEGMENT_INIT_ARGS void *ptr
+#define ACDAT_NAMED_SEGMENT(name, size, init, found) GetNamedDSMSegment(name, size, init, found)
+#endif
+
+/* 19 knows the names of lock tranches in all processes */
+#if PG_VERSION_NUM >= 190000
+#define ACDAT_NEW_TRANCHE(name) LWLockNewTrancheId(name)
+#define ACDAT_REGISTER_TRANCHE(id, name) ((void) 0)
+#else
+#define ACDAT_NEW_TRANCHE(name) LWLockNewTrancheId()
+#define ACDAT_REGISTER_TRANCHE(id, name) LWLockRegisterTranche(id, name)
+#endif
+
 /* how the type pg_lsn is printed */
 #if PG_VERSION_NUM >= 190000
 #define ACDAT_LSN_FORMAT "%X/%08X"

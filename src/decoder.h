@@ -27,7 +27,7 @@
 /* A policy's generation with its machines open. */
 typedef struct AcdatGeneration
 {
-	MemoryContext context;		/* holds all of it but the machines */
+	MemoryContext context;		/* holds all of it, and owns the machines */
 	AcdatHeader header;
 	AcdatPolicy *policy;
 	int			nmachines;
@@ -255,7 +255,7 @@ typedef struct AcdatDecoder
 	AcdatOptions options;
 	const AcdatFormat *format;
 	void	   *format_state;	/* the format's own, see its start */
-	MemoryContext session_context;	/* plans, generations, machines */
+	MemoryContext session_context;	/* plans, generations */
 	MemoryContext change_context;	/* reset after each change */
 	int			guc_level;		/* to undo pinned settings, 0 if none */
 	bool		walsender;		/* output leaves unconverted, so as UTF-8 */
@@ -265,7 +265,7 @@ typedef struct AcdatDecoder
 	bool		seen_in_history;	/* published was visible while decoding */
 	uint64		checked;		/* invalidations of it when it was last looked at */
 	AcdatGeneration *generation;	/* NULL: policy "none" */
-	List	   *machines;		/* of CachedMachine, see generation.c */
+	AcdatGeneration *previous;	/* kept for its machines */
 	const acd_allocator *allocator; /* over change_context */
 	acd_allocator allocator_storage;
 

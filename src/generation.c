@@ -24,24 +24,10 @@
 
 #include "acdat.h"
 #include "decoder.h"
-
-/* A machine in use or used by the generation before. */
-typedef struct CachedMachine
-{
-	uint8		digest[ACD_DIGEST_LEN];
-	MemoryContext context;
-	acd_machine machine;
-	int64		last_used;		/* load that used it last */
-} CachedMachine;
-
-/* Machines are kept for this many loads, as commit order can go back and forth. */
-#define KEPT_LOADS		2
+#include "shared_machine.h"
 
 /* times that the published table may have changed, see "checked" of a decoder */
 static uint64 invalidations = 0;
-
-/* number of loads in this process, for CachedMachine.last_used */
-static int64 loads = 0;
 
 void
 acdat_policy_invalidated(Oid relid)
@@ -50,77 +36,11 @@ acdat_policy_invalidated(Oid relid)
 		invalidations++;
 }
 
-static CachedMachine *
-find_machine(const AcdatDecoder *decoder, const AcdatMachineRef *ref)
-{
-	ListCell   *lc;
-
-	foreach(lc, decoder->machines)
-	{
-		CachedMachine *cached = lfirst(lc);
-
-		if (memcmp(cached->digest, ref->digest, ACD_DIGEST_LEN) == 0)
-			return cached;
-	}
-	return NULL;
-}
-
-/* Read and open a machine into a context of its own. */
-static CachedMachine *
-load_machine(AcdatDecoder *decoder, const AcdatMachineRef *ref, Snapshot snapshot)
-{
-	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext,
-												  "acdat_decoder machine",
-												  ALLOCSET_SMALL_SIZES);
-	MemoryContext old = MemoryContextSwitchTo(context);
-	CachedMachine *cached = palloc0(sizeof(CachedMachine));
-	char	   *artifact = acdat_read_artifact(decoder->published, ref, snapshot);
-	acd_machine_info info;
-	acd_status	status;
-
-	status = acd_machine_open(&cached->machine, artifact, ref->size);
-	if (status == ACD_OK)
-	{
-		acd_machine_describe(&cached->machine, &info);
-		if (memcmp(info.digest, ref->digest, ACD_DIGEST_LEN) != 0)
-			status = ACD_ERR_CORRUPT;
-	}
-	if (status != ACD_OK)
-		acdat_raise(status, psprintf("the published machine of dictionary \"%s\"",
-									 ref->dictionary));
-	memcpy(cached->digest, ref->digest, ACD_DIGEST_LEN);
-	cached->context = context;
-	MemoryContextSwitchTo(old);
-
-	/* nothing can fail any more but for want of memory */
-	old = MemoryContextSwitchTo(decoder->session_context);
-	decoder->machines = lappend(decoder->machines, cached);
-	MemoryContextSetParent(context, decoder->session_context);
-	MemoryContextSwitchTo(old);
-	return cached;
-}
-
-/* Free machines that the last loads did not use. */
-static void
-forget_machines(AcdatDecoder *decoder)
-{
-	ListCell   *lc;
-
-	foreach(lc, decoder->machines)
-	{
-		CachedMachine *cached = lfirst(lc);
-
-		if (cached->last_used <= loads - KEPT_LOADS)
-		{
-			decoder->machines = foreach_delete_current(decoder->machines, lc);
-			MemoryContextDelete(cached->context);
-		}
-	}
-}
-
 /*
  * Read the generation that a header names and make it the current one.  On
  * an error the current one stays as it was, and the session is over anyway.
+ * The one before is kept for its machines, as commit order can go back and
+ * forth.
  */
 static void
 load_generation(AcdatDecoder *decoder, const char *policy, const AcdatHeader *header,
@@ -132,7 +52,6 @@ load_generation(AcdatDecoder *decoder, const char *policy, const AcdatHeader *he
 	MemoryContext old = MemoryContextSwitchTo(context);
 	AcdatGeneration *generation = palloc0(sizeof(AcdatGeneration));
 
-	loads++;
 	generation->context = context;
 	generation->header = *header;
 	generation->policy = acdat_read_policy(decoder->published, policy, snapshot, header);
@@ -140,22 +59,20 @@ load_generation(AcdatDecoder *decoder, const char *policy, const AcdatHeader *he
 								   Max(generation->policy->nmachines, 1));
 	for (int i = 0; i < generation->policy->nmachines; i++)
 	{
-		const AcdatMachineRef *ref = &generation->policy->machines[i];
-		CachedMachine *cached = find_machine(decoder, ref);
+		AcdatMachine *machine = acdat_get_machine(decoder->published,
+												  &generation->policy->machines[i],
+												  snapshot, context);
 
-		if (cached == NULL)
-			cached = load_machine(decoder, ref, snapshot);
-		cached->last_used = loads;
-		generation->machines[generation->nmachines++] = &cached->machine;
+		generation->machines[generation->nmachines++] = &machine->machine;
 	}
 	MemoryContextSwitchTo(old);
 
 	MemoryContextSetParent(context, decoder->session_context);
-	if (decoder->generation != NULL)
-		MemoryContextDelete(decoder->generation->context);
+	if (decoder->previous != NULL)
+		MemoryContextDelete(decoder->previous->context);
+	decoder->previous = decoder->generation;
 	decoder->generation = generation;
 	acdat_plans_discard(decoder);
-	forget_machines(decoder);
 }
 
 pg_noreturn static void

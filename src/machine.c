@@ -15,6 +15,7 @@
 #include "utils/builtins.h"
 #include "utils/memutils.h"
 
+#include "shared_machine.h"
 #include "sql.h"
 
 PG_FUNCTION_INFO_V1(acdat_machine_in);
@@ -178,19 +179,37 @@ same_artifact(const acd_machine *machine, const char *bytes, Size size)
 	return memcmp(machine->bytes, bytes, head) == 0;
 }
 
+/* Make a slot of the cache unused; returns a context for its next machine. */
+static MemoryContext
+clear_slot(AcdatMachineArg *slot, MemoryContext parent)
+{
+	if (slot->context != NULL)
+		MemoryContextDelete(slot->context);
+	memset(slot, 0, sizeof(AcdatMachineArg));
+	return AllocSetContextCreate(parent, "acdat machine", ALLOCSET_SMALL_SIZES);
+}
+
+/* Use a machine that is open in this process anyway. */
+static void
+keep_shared(AcdatMachineArg *slot, MemoryContext parent, AcdatMachine *shared)
+{
+	MemoryContext context = clear_slot(slot, parent);
+
+	acdat_hold_machine(shared, context);
+	slot->shared = shared;
+	slot->machine = shared->machine;
+	slot->text = shared->text;
+	slot->context = context;
+}
+
 /* Open an artifact into a slot of the cache, copying it. */
 static void
 keep_machine(AcdatMachineArg *slot, MemoryContext parent, const char *bytes, Size size)
 {
-	MemoryContext context = slot->context;
+	MemoryContext context = clear_slot(slot, parent);
 	char	   *copy;
 	acd_status	status;
 
-	/* unused until all is well */
-	slot->context = NULL;
-	if (context != NULL)
-		MemoryContextDelete(context);
-	context = AllocSetContextCreate(parent, "acdat machine", ALLOCSET_SMALL_SIZES);
 	copy = MemoryContextAllocHuge(context, size + 1);
 	memcpy(copy, bytes, size);
 	status = acd_machine_open(&slot->machine, copy, size);
@@ -200,26 +219,25 @@ keep_machine(AcdatMachineArg *slot, MemoryContext parent, const char *bytes, Siz
 	slot->context = context;
 }
 
-/*
- * The machine in an argument.  A value in a TOAST table is known by where it
- * is, so that it is fetched once; another one by its digest.
- */
-AcdatMachineArg *
-acdat_machine_arg(FunctionCallInfo fcinfo, int argno)
+/* The slot to give up for a machine that is not in the cache. */
+static AcdatMachineArg *
+next_slot(MachineCache *cache)
 {
-	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(argno);
+	AcdatMachineArg *slot = &cache->kept[cache->next];
+
+	cache->next = (cache->next + 1) % KEPT_MACHINES;
+	return slot;
+}
+
+/* A value that is not at an address we know. */
+static AcdatMachineArg *
+find_by_content(MachineCache *cache, MemoryContext parent, struct varlena *value)
+{
 	bool		on_disk = VARATT_IS_EXTERNAL_ONDISK(value);
-	MachineCache *cache = fcinfo->flinfo->fn_extra;
-	MemoryContext parent = fcinfo->flinfo->fn_mcxt;
 	struct varatt_external pointer = {0};
 	struct varlena *plain = NULL;
 	AcdatMachineArg *slot;
 
-	if (cache == NULL)
-	{
-		cache = MemoryContextAllocZero(parent, sizeof(MachineCache));
-		fcinfo->flinfo->fn_extra = cache;
-	}
 	if (on_disk)
 		VARATT_EXTERNAL_GET_POINTER(pointer, value);
 	else
@@ -228,15 +246,14 @@ acdat_machine_arg(FunctionCallInfo fcinfo, int argno)
 	for (int i = 0; i < KEPT_MACHINES; i++)
 	{
 		slot = &cache->kept[i];
-		if (slot->context == NULL || slot->on_disk != on_disk)
+		if (slot->context == NULL || slot->shared != NULL || slot->on_disk != on_disk)
 			continue;
 		if (on_disk ? same_pointer(&slot->pointer, &pointer)
 			: same_artifact(&slot->machine, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain)))
 			return slot;
 	}
 
-	slot = &cache->kept[cache->next];
-	cache->next = (cache->next + 1) % KEPT_MACHINES;
+	slot = next_slot(cache);
 	if (on_disk)
 		plain = detoast_attr(value);
 	keep_machine(slot, parent, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain));
@@ -248,11 +265,44 @@ acdat_machine_arg(FunctionCallInfo fcinfo, int argno)
 }
 
 /*
+ * The machine in an argument.  A value of machine_of is known by its address,
+ * one in a TOAST table by where it is, so that it is fetched once; any other
+ * by its digest.
+ */
+AcdatMachineArg *
+acdat_machine_arg(FunctionCallInfo fcinfo, int argno)
+{
+	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(argno);
+	MachineCache *cache = fcinfo->flinfo->fn_extra;
+	MemoryContext parent = fcinfo->flinfo->fn_mcxt;
+	AcdatMachine *shared;
+	AcdatMachineArg *slot;
+
+	if (cache == NULL)
+	{
+		cache = MemoryContextAllocZero(parent, sizeof(MachineCache));
+		fcinfo->flinfo->fn_extra = cache;
+	}
+	for (int i = 0; i < KEPT_MACHINES; i++)
+	{
+		slot = &cache->kept[i];
+		if (slot->shared != NULL && slot->shared->value == value)
+			return slot;
+	}
+	shared = acdat_machine_at(value);
+	if (shared == NULL)
+		return find_by_content(cache, parent, value);
+	slot = next_slot(cache);
+	keep_shared(slot, parent, shared);
+	return slot;
+}
+
+/*
  * Are all patterns and replacements valid text of this database?  Where they
  * are not, a match could lie inside a character.
  */
-AcdatTextState
-acdat_machine_text(const acd_machine *machine)
+static AcdatTextState
+machine_text(const acd_machine *machine)
 {
 	acd_machine_info info;
 	char	   *pattern;
@@ -273,4 +323,14 @@ acdat_machine_text(const acd_machine *machine)
 	}
 	pfree(pattern);
 	return result;
+}
+
+AcdatTextState
+acdat_machine_arg_text(AcdatMachineArg *arg)
+{
+	if (arg->shared == NULL)
+		return machine_text(&arg->machine);
+	if (arg->shared->text == ACDAT_TEXT_UNKNOWN)
+		arg->shared->text = machine_text(&arg->machine);
+	return arg->shared->text;
 }

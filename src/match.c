@@ -127,7 +127,7 @@ start_scan(FunctionCallInfo fcinfo, Subject *subject, bool is_text, acd_kind kin
 	{
 		if (!subject_contains(subject))
 			return false;
-		subject->arg->text = acdat_machine_text(&subject->arg->machine);
+		subject->arg->text = acdat_machine_arg_text(subject->arg);
 	}
 	set_boundaries(subject);
 	return true;

@@ -212,11 +212,9 @@ extern bool acdat_read_header(Oid published, const char *policy, Snapshot snapsh
 extern AcdatPolicy *acdat_read_policy(Oid published, const char *policy, Snapshot snapshot,
 									  const AcdatHeader *header);
 
-/*
- * The artifact of a machine as palloc'd bytes of ref->size; raises
- * ERRCODE_DATA_CORRUPTED unless whole.
- */
-extern char *acdat_read_artifact(Oid published, const AcdatMachineRef *ref, Snapshot snapshot);
+/* The artifact of a machine, ref->size bytes; raises ERRCODE_DATA_CORRUPTED unless whole. */
+extern void acdat_read_artifact(Oid published, const AcdatMachineRef *ref, Snapshot snapshot,
+								char *buffer);
 
 /*
  * The policy that a slot, role or the database is bound to, palloc'd, or NULL.

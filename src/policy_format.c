@@ -12,6 +12,7 @@
 #include "common/cryptohash.h"
 #include "common/sha2.h"
 #include "lib/stringinfo.h"
+#include "utils/memutils.h"
 
 #include "compat.h"
 #include "policy.h"
@@ -291,6 +292,8 @@ acdat_policy_parse(const char *data, Size size)
 
 		memcpy(ref->digest, get_bytes(&reader, ACD_DIGEST_LEN), ACD_DIGEST_LEN);
 		ref->size = (int64) get_uint(&reader, 8);
+		if (ref->size <= 0 || ref->size > (int64) (MaxAllocSize - VARHDRSZ))
+			corrupt();
 		ref->dictionary = get_name(&reader);
 	}
 

@@ -189,6 +189,7 @@ scan_published(Oid published_oid, char kind, bytea *key, Snapshot snapshot,
 		PublishedRow row;
 		bool		isnull;
 
+		CHECK_FOR_INTERRUPTS();
 		row.key = plain_bytes(tuple, Anum_published_key, desc, &row.key_size);
 		row.part = DatumGetInt32(heap_getattr(tuple, Anum_published_part, desc, &isnull));
 		row.data = plain_bytes(tuple, Anum_published_data, desc, &row.data_size);
@@ -237,20 +238,14 @@ add_chunk(void *arg, const PublishedRow *row)
 	chunks->next_part++;
 }
 
-/* All parts under a kind and key, joined; NULL unless they come to "size" bytes. */
-static char *
-read_chunks(Oid published, char kind, bytea *key, int64 size, Snapshot snapshot)
+/* Join all parts under a kind and key; false unless they come to "size" bytes. */
+static bool
+read_chunks(Oid published, char kind, bytea *key, char *buffer, Size size, Snapshot snapshot)
 {
-	Chunks		chunks = {NULL, (Size) size, 0, 0, true};
+	Chunks		chunks = {buffer, size, 0, 0, true};
 
-	if (size <= 0 || size > (int64) MaxAllocSize)
-		return NULL;
-	chunks.buffer = palloc(size);
 	scan_published(published, kind, key, snapshot, add_chunk, &chunks);
-	if (chunks.sound && chunks.filled == chunks.size)
-		return chunks.buffer;
-	pfree(chunks.buffer);
-	return NULL;
+	return chunks.sound && chunks.filled == chunks.size;
 }
 
 /* ---- headers, bodies, artifacts ---- */
@@ -298,14 +293,20 @@ acdat_read_policy(Oid published, const char *policy, Snapshot snapshot,
 				  const AcdatHeader *header)
 {
 	bytea	   *key = acdat_body_key(policy, header->generation);
-	char	   *body = read_chunks(published, ACDAT_KIND_BODY, key, header->body_size, snapshot);
+	char	   *body = NULL;
+	bool		whole = header->body_size > 0 && header->body_size <= (int64) MaxAllocSize;
 	uint8		digest[ACD_DIGEST_LEN];
 	AcdatPolicy *result;
 
-	pfree(key);
-	if (body != NULL)
+	if (whole)
+	{
+		body = palloc(header->body_size);
+		whole = read_chunks(published, ACDAT_KIND_BODY, key, body, header->body_size, snapshot);
+	}
+	if (whole)
 		acdat_sha256(body, header->body_size, digest);
-	if (body == NULL || memcmp(digest, header->body_digest, ACD_DIGEST_LEN) != 0)
+	pfree(key);
+	if (!whole || memcmp(digest, header->body_digest, ACD_DIGEST_LEN) != 0)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("published form of policy \"%s\" is corrupt", policy),
@@ -317,21 +318,21 @@ acdat_read_policy(Oid published, const char *policy, Snapshot snapshot,
 	return result;
 }
 
-char *
-acdat_read_artifact(Oid published, const AcdatMachineRef *ref, Snapshot snapshot)
+void
+acdat_read_artifact(Oid published, const AcdatMachineRef *ref, Snapshot snapshot, char *buffer)
 {
 	bytea	   *key = make_bytea(ref->digest, ACD_DIGEST_LEN);
-	char	   *artifact = read_chunks(published, ACDAT_KIND_MACHINE, key, ref->size, snapshot);
+	bool		whole = read_chunks(published, ACDAT_KIND_MACHINE, key, buffer, (Size) ref->size,
+									snapshot);
 
 	pfree(key);
-	if (artifact == NULL)
+	if (!whole)
 		ereport(ERROR,
 				(errcode(ERRCODE_DATA_CORRUPTED),
 				 errmsg("published machine of dictionary \"%s\" is corrupt", ref->dictionary),
 				 errdetail("Some of its chunks are missing or were changed."),
 				 errhint("Publish the policy again after removing the rows of kind \"%c\" from %s.%s.",
 						 ACDAT_KIND_MACHINE, ACDAT_SCHEMA, ACDAT_PUBLISHED)));
-	return artifact;
 }
 
 /* ---- bindings ---- */

@@ -18,6 +18,7 @@
 #include "utils/snapmgr.h"
 
 #include "policy.h"
+#include "shared_machine.h"
 #include "sql.h"
 
 PG_FUNCTION_INFO_V1(acdat_redact);
@@ -35,6 +36,7 @@ typedef struct OpenPolicy
 	AcdatHeader header;
 	AcdatPolicy *policy;
 	const acd_machine **machines;
+	AcdatMachine *whole;		/* all machines in one; NULL: none, or not yet made */
 } OpenPolicy;
 
 static OpenPolicy kept[KEPT_POLICIES];
@@ -50,8 +52,9 @@ typedef struct CallSite
 	bool		snapshot_known;
 	SnapshotData snapshot;		/* identity only */
 	TransactionId xids[KEPT_XIDS];
-	bytea	   *machine;		/* of machine_of, for "machine_serial" */
-	uint64		machine_serial;
+	MemoryContext machine_context;	/* of machine_of: owns what it gave last */
+	AcdatMachine *machine;
+	uint64		machine_serial; /* of the policy whose machine it is */
 } CallSite;
 
 /* ---- policies kept open ---- */
@@ -96,43 +99,37 @@ not_published(Oid published, const char *name)
 			 errhint("%s", hint)));
 }
 
-static void
-open_machine(OpenPolicy *open, int i, Oid published, Snapshot snapshot)
-{
-	const AcdatMachineRef *ref = &open->policy->machines[i];
-	char	   *artifact = acdat_read_artifact(published, ref, snapshot);
-	acd_machine *machine = palloc(sizeof(acd_machine));
-	acd_status	status = acd_machine_open(machine, artifact, ref->size);
-
-	if (status != ACD_OK)
-		acdat_raise(status, psprintf("machine of dictionary \"%s\"", ref->dictionary));
-	open->machines[i] = machine;
-}
-
-/* Fill a struct; it stays unused if anything goes wrong. */
+/* Fill a struct; it stays as it was if anything goes wrong. */
 static void
 fill_policy(OpenPolicy *open, Oid published, const char *name, const AcdatHeader *header,
 			Snapshot snapshot)
 {
-	MemoryContext context;
-	MemoryContext old;
-
-	if (open->context != NULL)
-		MemoryContextDelete(open->context);
-	memset(open, 0, sizeof(OpenPolicy));
 	/* a child of the caller's context until it is complete */
-	context = AllocSetContextCreate(CurrentMemoryContext, "acdat policy", ALLOCSET_SMALL_SIZES);
-	old = MemoryContextSwitchTo(context);
-	open->name = pstrdup(name);
-	open->header = *header;
-	open->policy = acdat_read_policy(published, name, snapshot, header);
-	open->machines = palloc((open->policy->nmachines + 1) * sizeof(acd_machine *));
-	for (int i = 0; i < open->policy->nmachines; i++)
-		open_machine(open, i, published, snapshot);
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "acdat policy",
+												  ALLOCSET_SMALL_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	OpenPolicy	new = {0};
+
+	new.context = context;
+	new.name = pstrdup(name);
+	new.header = *header;
+	new.policy = acdat_read_policy(published, name, snapshot, header);
+	new.machines = palloc((new.policy->nmachines + 1) * sizeof(acd_machine *));
+	for (int i = 0; i < new.policy->nmachines; i++)
+	{
+		AcdatMachine *machine = acdat_get_machine(published, &new.policy->machines[i],
+												  snapshot, context);
+
+		new.machines[i] = &machine->machine;
+		if (new.policy->nmachines == 1)
+			new.whole = machine;
+	}
 	MemoryContextSwitchTo(old);
 	MemoryContextSetParent(context, CacheMemoryContext);
-	open->serial = ++last_serial;
-	open->context = context;
+	if (open->context != NULL)
+		MemoryContextDelete(open->context);
+	new.serial = ++last_serial;
+	*open = new;
 }
 
 /* The published form of a policy, read anew, in the current context. */
@@ -259,26 +256,17 @@ acdat_redact(PG_FUNCTION_ARGS)
 	PG_RETURN_POINTER(result);
 }
 
-/* All machines of a policy in one, as a datum in "context"; NULL if it has none. */
-static bytea *
-join_machines(const OpenPolicy *open, MemoryContext context)
+/* All machines of a policy in one, which the policy keeps. */
+static AcdatMachine *
+join_machines(const OpenPolicy *open)
 {
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "acdat joined machine",
+												  ALLOCSET_SMALL_SIZES);
 	acd_allocator allocator = acdat_allocator(context);
 	acd_builder *builder;
 	acd_artifact artifact;
 	acd_status	status = ACD_OK;
 
-	if (open->policy->nmachines == 0)
-		return NULL;
-	if (open->policy->nmachines == 1)
-	{
-		const acd_machine *machine = open->machines[0];
-		bytea	   *copy = MemoryContextAlloc(context, VARHDRSZ + machine->size);
-
-		SET_VARSIZE(copy, VARHDRSZ + machine->size);
-		memcpy(VARDATA(copy), machine->bytes, machine->size);
-		return copy;
-	}
 	builder = acd_builder_create(&allocator);
 	if (builder == NULL)
 		acdat_raise(ACD_ERR_NOMEM, "machine");
@@ -292,12 +280,31 @@ join_machines(const OpenPolicy *open, MemoryContext context)
 		acdat_raise(status, "dictionaries of the policy");
 	acd_builder_free(builder);
 	SET_VARSIZE(artifact.block, VARHDRSZ + artifact.size);
-	return artifact.block;
+	return acdat_adopt_machine(context, artifact.block, open->context);
+}
+
+/* Let a call site own a machine instead of the one it had. */
+static void
+give_machine(CallSite *site, MemoryContext parent, OpenPolicy *open)
+{
+	MemoryContext context = AllocSetContextCreate(parent, "acdat machine_of",
+												  ALLOCSET_SMALL_SIZES);
+
+	if (open->whole == NULL && open->policy->nmachines > 0)
+		open->whole = join_machines(open);
+	if (open->whole != NULL)
+		acdat_hold_machine(open->whole, context);
+	if (site->machine_context != NULL)
+		MemoryContextDelete(site->machine_context);
+	site->machine_context = context;
+	site->machine = open->whole;
+	site->machine_serial = open->serial;
 }
 
 /*
- * machine_of(policy).  The datum belongs to the call site: it lives as long
- * as the query, and is the same one for all its rows.
+ * machine_of(policy).  The datum is the machine itself, in shared memory
+ * where it is there, and the same one for all rows; the call site owns it
+ * until the policy changes or the query ends.
  */
 Datum
 acdat_machine_of(PG_FUNCTION_ARGS)
@@ -305,12 +312,9 @@ acdat_machine_of(PG_FUNCTION_ARGS)
 	CallSite   *site;
 	OpenPolicy *open = called_policy(fcinfo, PG_GETARG_TEXT_PP(0), &site);
 
-	if (site->machine == NULL || site->machine_serial != open->serial)
-	{
-		site->machine = join_machines(open, fcinfo->flinfo->fn_mcxt);
-		site->machine_serial = open->serial;
-	}
+	if (site->machine_context == NULL || site->machine_serial != open->serial)
+		give_machine(site, fcinfo->flinfo->fn_mcxt, open);
 	if (site->machine == NULL)
 		PG_RETURN_NULL();
-	PG_RETURN_BYTEA_P(site->machine);
+	PG_RETURN_POINTER(site->machine->value);
 }

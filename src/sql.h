@@ -15,18 +15,11 @@
 
 /* ---- machine.c ---- */
 
-/* What is known of a machine's patterns and replacements as text. */
-typedef enum AcdatTextState
-{
-	ACDAT_TEXT_UNKNOWN,
-	ACDAT_TEXT_CLEAN,			/* all valid in the database encoding */
-	ACDAT_TEXT_FOREIGN			/* some are not: made from bytea, or elsewhere */
-} AcdatTextState;
-
 /* A machine argument, opened once for a call site. */
 typedef struct AcdatMachineArg
 {
-	MemoryContext context;		/* holds the artifact; NULL if unused */
+	MemoryContext context;		/* holds the artifact, or "shared"; NULL if unused */
+	struct AcdatMachine *shared;	/* known by the address of its value, or NULL */
 	bool		on_disk;		/* known by "pointer", else by its digest */
 	struct varatt_external pointer;
 	acd_machine machine;
@@ -34,7 +27,7 @@ typedef struct AcdatMachineArg
 } AcdatMachineArg;
 
 extern AcdatMachineArg *acdat_machine_arg(FunctionCallInfo fcinfo, int argno);
-extern AcdatTextState acdat_machine_text(const acd_machine *machine);
+extern AcdatTextState acdat_machine_arg_text(AcdatMachineArg *arg);
 
 /* ---- match.c ---- */
 

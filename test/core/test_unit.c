@@ -208,6 +208,44 @@ test_alignment(void)
 	set_free(&set);
 }
 
+/* A machine that is moved is the one that is opened there: no pointer is forgotten. */
+static void
+test_moving(void)
+{
+	uint64_t	rng = 99;
+	bool		passed = true;
+	bool		seen_automaton = false;
+	bool		seen_tier = false;
+
+	for (int round = 0; round < 300; round++)
+	{
+		set_random(&set, &rng);
+		set.full_automaton = round % 2;
+		if (set_build(&set) == ACD_OK)
+		{
+			for (size_t m = 0; m < set.nmachines; m++)
+			{
+				size_t		size = set.artifacts[m].size;
+				unsigned char *copy = malloc(size);
+				acd_machine opened = {0};
+				acd_machine moved = {0};
+
+				memcpy(copy, set.machines[m].bytes, size);
+				memcpy(&moved, &set.machines[m], sizeof(moved));
+				acd_machine_move(&moved, copy);
+				passed = passed && acd_machine_open(&opened, copy, size) == ACD_OK &&
+					memcmp(&opened, &moved, sizeof(moved)) == 0;
+				seen_automaton |= moved.states != NULL;
+				seen_tier |= moved.ntiers > 1;
+				free(copy);
+			}
+		}
+		set_free(&set);
+	}
+	ok(passed, "moved machines are the ones opened there");
+	ok(seen_automaton && seen_tier, "with automata and tiers");
+}
+
 /* Return 1 for the nth call. */
 static int
 stop_at(void *arg, const acd_match *match)
@@ -393,6 +431,7 @@ main(void)
 	test_builder();
 	test_determinism();
 	test_alignment();
+	test_moving();
 	test_scanning();
 	test_extremes();
 	test_add_machine();
