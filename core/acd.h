@@ -227,11 +227,11 @@ typedef struct acd_term_info
 extern acd_status acd_machine_open(acd_machine *machine, const void *bytes, size_t size);
 
 /*
- * Let an open machine use equal bytes at another address, where it may be
- * that other processes have them.  Neither the old bytes nor the new ones are
- * looked at.
+ * Let an open machine use equal bytes at another address, without the checks
+ * of opening them.  The machine may have been opened by another process: the
+ * bytes it had are not looked at.
  */
-extern void acd_machine_move(acd_machine *machine, const void *bytes);
+extern acd_status acd_machine_move(acd_machine *machine, const void *bytes);
 
 /*
  * Prove that an open machine behaves exactly as its terms say: that every

@@ -304,36 +304,26 @@ acd_machine_open(acd_machine *machine, const void *bytes, size_t size)
 	return ACD_OK;
 }
 
-/* Move a pointer into bytes that are now somewhere else. */
-static void
-move_pointer(const unsigned char **pointer, const unsigned char *from, const unsigned char *to)
-{
-	if (*pointer != NULL)
-		*pointer = to + ((uintptr_t) *pointer - (uintptr_t) from);
-}
-
-/* Use an artifact at another address. */
-void
+/*
+ * Use equal bytes at another address.  Where things are is read again; what
+ * the checks found out about them holds there too.
+ */
+acd_status
 acd_machine_move(acd_machine *machine, const void *bytes)
 {
-	const unsigned char *from = machine->bytes;
+	acd_machine m = *machine;
+	section_map map;
+	acd_status	status;
 
-	move_pointer(&machine->nodes, from, bytes);
-	move_pointer(&machine->terms, from, bytes);
-	move_pointer(&machine->replacements, from, bytes);
-	move_pointer(&machine->states, from, bytes);
-	move_pointer(&machine->depths, from, bytes);
-	move_pointer(&machine->ends, from, bytes);
-	for (uint32_t i = 0; i < machine->ntiers; i++)
-	{
-		acd_tier   *tier = &machine->tiers[i];
-
-		move_pointer(&tier->filter, from, bytes);
-		move_pointer(&tier->starts, from, bytes);
-		move_pointer(&tier->table, from, bytes);
-		move_pointer(&tier->classes, from, bytes);
-	}
-	machine->bytes = bytes;
+	m.bytes = bytes;
+	status = read_sections(m.bytes, m.size, &map);
+	if (status == ACD_OK)
+		status = take_sections(&m, &map);
+	if (status != ACD_OK)
+		return status;
+	m.filters = acd_simd_filters(acd_simd_best());
+	*machine = m;
+	return ACD_OK;
 }
 
 /* Look a term up. */

@@ -157,10 +157,14 @@ take_head(AcdatMachine *machine, dsm_segment *segment)
 	char	   *block = dsm_segment_address(segment);
 	const SegmentHead *head = (const SegmentHead *) block;
 
+	acd_machine moved;
+
 	if (head->head_size != sizeof(SegmentHead))
 		return false;			/* of another build of this library */
-	machine->machine = head->machine;
-	acd_machine_move(&machine->machine, block + ARTIFACT_OFFSET);
+	moved = head->machine;
+	if (acd_machine_move(&moved, block + ARTIFACT_OFFSET) != ACD_OK)
+		return false;
+	machine->machine = moved;
 	set_value(machine, block);
 	return true;
 }

@@ -232,8 +232,8 @@ test_moving(void)
 
 				memcpy(copy, set.machines[m].bytes, size);
 				memcpy(&moved, &set.machines[m], sizeof(moved));
-				acd_machine_move(&moved, copy);
-				passed = passed && acd_machine_open(&opened, copy, size) == ACD_OK &&
+				passed = passed && acd_machine_move(&moved, copy) == ACD_OK &&
+					acd_machine_open(&opened, copy, size) == ACD_OK &&
 					memcmp(&opened, &moved, sizeof(moved)) == 0;
 				seen_automaton |= moved.states != NULL;
 				seen_tier |= moved.ntiers > 1;
