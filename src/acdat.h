@@ -43,4 +43,7 @@ pg_noreturn extern void acdat_raise(acd_status status, const char *what);
  */
 extern uint8 *acdat_boundaries(const char *text, Size len);
 
+/* guard.c, from _PG_init */
+extern void acdat_guard_init(void);
+
 #endif							/* ACDAT_H */

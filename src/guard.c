@@ -18,6 +18,8 @@
 #include "miscadmin.h"
 #include "replication/walsender.h"
 
+#include "acdat.h"
+
 #define LOGGED_COMMAND	"received replication command: %s"
 
 static emit_log_hook_type next_log_hook = NULL;
@@ -113,7 +115,7 @@ watch_log(ErrorData *edata)
 }
 
 void
-_PG_init(void)
+acdat_guard_init(void)
 {
 	if (!process_shared_preload_libraries_in_progress)
 		return;

@@ -6,6 +6,7 @@
 
 #include "fmgr.h"
 
+#include "acdat.h"
 #include "machine_directory.h"
 
 PG_MODULE_MAGIC;
@@ -15,5 +16,6 @@ void		_PG_init(void);
 void
 _PG_init(void)
 {
+	acdat_guard_init();
 	acdat_directory_init();
 }
