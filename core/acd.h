@@ -149,10 +149,12 @@ typedef struct acd_tier
 	const unsigned char *table;		/* slots of 8 bytes */
 	const unsigned char *classes;	/* four tables of 16 bytes */
 	uint64_t	multiplier;
-	uint64_t	gram_mask;		/* the window's bytes in a little-endian word */
+	uint64_t	gram_masks[16]; /* by the high half of a window's first byte: its bytes
+								 * in a little-endian word */
+	unsigned char windows[16];	/* the same as numbers of bytes */
 	uint32_t	min_len;		/* bytes of its shortest term */
 	uint32_t	max_len;
-	uint32_t	window;			/* bytes the filter looks at */
+	uint32_t	window;			/* bytes the filter looks at, at least */
 	uint32_t	step;			/* bytes between two looks; 0: at each start */
 	uint32_t	prefix;			/* bytes the table is about */
 	uint32_t	filter_shift;	/* 64 - log2 of the number of words */

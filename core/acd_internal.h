@@ -62,7 +62,7 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 #define ACD_TIER_GROUPS			0	/* u32, trees */
 #define ACD_TIER_MIN_LEN		4	/* u32 */
 #define ACD_TIER_MAX_LEN		8	/* u32 */
-#define ACD_TIER_WINDOW			12	/* u32, 1 to 8 */
+#define ACD_TIER_WINDOW			12	/* u32, 1 to 8, the least of the windows */
 #define ACD_TIER_STEP			16	/* u32, 0 or 1 to 8 */
 #define ACD_TIER_PREFIX			20	/* u32, 1 to 16 */
 #define ACD_TIER_FILTER_BITS	24	/* u32, log2 of words */
@@ -70,7 +70,7 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 #define ACD_TIER_TABLE_BITS		32	/* u32, log2 of slots */
 #define ACD_TIER_OFFSETS_BITS	36	/* u32, log2 of bytes; 0 if step is 0 */
 #define ACD_TIER_MULTIPLIER		40	/* u64, odd */
-#define ACD_TIER_PADDING		48	/* 16 bytes, 0 */
+#define ACD_TIER_WINDOWS		48	/* 16 * u8, 1 to 8 */
 #define ACD_TIER_CLASSES		64	/* 4 * 16 bytes */
 
 #define ACD_MAX_FILTER_BITS		20
@@ -425,7 +425,7 @@ extern void acd_plain_free(acd_plain *plain, const acd_allocator *allocator);
 static inline uint64_t
 acd_gram_hash(const acd_tier *tier, uint64_t word)
 {
-	return (word & tier->gram_mask) * tier->multiplier;
+	return (word & tier->gram_masks[(word >> 4) & 15]) * tier->multiplier;
 }
 
 /*
@@ -451,6 +451,21 @@ static inline uint64_t
 acd_offsets_index(const acd_tier *tier, uint64_t hash)
 {
 	return ((hash ^ (hash >> 29)) * tier->multiplier) >> tier->offsets_shift;
+}
+
+/* Set the masks that go with a tier's windows. */
+static inline void
+acd_set_gram_masks(acd_tier *tier)
+{
+	for (int i = 0; i < 16; i++)
+		tier->gram_masks[i] = tier->windows[i] == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * tier->windows[i])) - 1;
+}
+
+/* Bytes of a prefix that begins with the byte c. */
+static inline uint32_t
+acd_prefix_len(const acd_tier *tier, unsigned char c)
+{
+	return tier->step != 0 ? tier->prefix : tier->windows[c >> 4];
 }
 
 /* What a table's slot keeps of a hash. */

@@ -73,7 +73,8 @@ probe(const acd_tier *tier, __m512i low, __m512i high, const unsigned char *posi
 										   0x0404040404040404LL, 0x0505050505050505LL,
 										   0x0606060606060606LL, 0x0707070707070707LL);
 	__m512i		ascending = _mm512_set1_epi64(0x0706050403020100LL);
-	__m512i		used = _mm512_set1_epi64((long long) tier->gram_mask);
+	__m512i		masks_low = _mm512_loadu_si512((const void *) tier->gram_masks);
+	__m512i		masks_high = _mm512_loadu_si512((const void *) (tier->gram_masks + 8));
 	__m512i		multiplier = _mm512_set1_epi64((long long) tier->multiplier);
 	__m128i		shift = _mm_cvtsi32_si128((int) tier->filter_shift);
 
@@ -81,8 +82,11 @@ probe(const acd_tier *tier, __m512i low, __m512i high, const unsigned char *posi
 	{
 		__m128i		eight = _mm_loadl_epi64((const void *) (positions + k));
 		__m512i		index = _mm512_add_epi8(_mm512_shuffle_epi8(_mm512_broadcastq_epi64(eight), repeat), ascending);
-		__m512i		grams = _mm512_and_si512(used, _mm512_permutex2var_epi8(low, index, high));
-		__m512i		hash = _mm512_mullo_epi64(grams, multiplier);
+		__m512i		grams = _mm512_permutex2var_epi8(low, index, high);
+
+		/* The masks go by bits 4 to 7 of the first byte; higher bits do not count. */
+		__m512i		used = _mm512_permutex2var_epi64(masks_low, _mm512_srli_epi64(grams, 4), masks_high);
+		__m512i		hash = _mm512_mullo_epi64(_mm512_and_si512(grams, used), multiplier);
 		__mmask8	pass = (__mmask8) (filter_mask(tier->filter, shift, hash) & low_bits(count - k));
 
 		if (ACD_UNLIKELY(pass != 0))
@@ -111,7 +115,7 @@ dense_windows(const acd_tier *tier, const unsigned char *text, size_t from, size
 											_mm512_set1_epi64((long long) step));
 	__m512i		permutation = _mm512_add_epi64(_mm512_mullo_epi64(starts, every_byte),
 											   _mm512_set1_epi64(0x0706050403020100LL));
-	__m512i		used = _mm512_set1_epi64((long long) tier->gram_mask);
+	__m512i		used = _mm512_set1_epi64((long long) tier->gram_masks[0]);
 
 	/* The last of eight windows begins at 7 steps; its 8 bytes are readable. */
 	for (; at + 7 * step < to && at + 56 < to && n <= ACD_WINDOW_HITS; at += 8 * step)

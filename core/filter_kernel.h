@@ -21,7 +21,7 @@ NAME(starts) (const acd_tier *tier, const unsigned char *text, size_t len,
 {
 	const unsigned char *filter = tier->filter;
 	const unsigned char *classes = tier->classes;
-	uint64_t	gram_mask = tier->gram_mask;
+	const uint64_t *gram_masks = tier->gram_masks;
 	uint64_t	multiplier = tier->multiplier;
 	uint32_t	shift = tier->filter_shift;
 	unsigned char copy[ACD_READ];
@@ -42,7 +42,7 @@ NAME(starts) (const acd_tier *tier, const unsigned char *text, size_t len,
 		while (mask != 0)
 		{
 			uint32_t	j = acd_lowest_bit(mask);
-			uint64_t	hash = (acd_le64(p + j) & gram_mask) * multiplier;
+			uint64_t	hash = (acd_le64(p + j) & gram_masks[p[j] >> 4]) * multiplier;
 
 			mask &= mask - 1;
 			hits->at[n] = (uint32_t) (at - from) + j;
@@ -91,7 +91,7 @@ NAME(sparse_windows) (const acd_tier *tier, const unsigned char *text, size_t le
 		while (mask != 0)
 		{
 			uint32_t	j = acd_lowest_bit(mask);
-			uint64_t	hash = (acd_le64(p + j) & tier->gram_mask) * tier->multiplier;
+			uint64_t	hash = (acd_le64(p + j) & tier->gram_masks[0]) * tier->multiplier;
 
 			mask &= mask - 1;
 			probed++;
@@ -118,7 +118,7 @@ NAME(dense_windows) (const acd_tier *tier, const unsigned char *text, size_t fro
 					 size_t to, acd_hits *hits)
 {
 	const unsigned char *filter = tier->filter;
-	uint64_t	gram_mask = tier->gram_mask;
+	uint64_t	gram_mask = tier->gram_masks[0];
 	uint64_t	multiplier = tier->multiplier;
 	uint32_t	shift = tier->filter_shift;
 	size_t		step = tier->step;

@@ -57,7 +57,8 @@ fill_table(const acd_tier_set *set, const acd_tier_plan *plan, const acd_key *ke
 		uint32_t	tag;
 		unsigned char *slot;
 
-		memcpy(prefix, keys[set->groups[g].key].bytes, t->prefix);
+		memcpy(prefix, keys[set->groups[g].key].bytes,
+			   acd_prefix_len(t, keys[set->groups[g].key].bytes[0]));
 		hash = acd_prefix_hash(t, prefix);
 		tag = acd_hash_tag(hash);
 		for (uint64_t i = hash >> t->table_shift;; i++)
@@ -95,7 +96,8 @@ fill_filters(const acd_tier_set *set, const acd_tier_plan *plan, const acd_key *
 	{
 		unsigned char prefix[ACD_MAX_PREFIX + 8] = {0};
 
-		memcpy(prefix, keys[set->groups[g].key].bytes, t->prefix);
+		memcpy(prefix, keys[set->groups[g].key].bytes,
+			   acd_prefix_len(t, keys[set->groups[g].key].bytes[0]));
 		for (uint32_t o = 0; o < (t->step != 0 ? t->step : 1); o++)
 		{
 			uint64_t	hash = acd_gram_hash(t, acd_le64(prefix + o));
@@ -138,6 +140,7 @@ write_tier(const acd_tier_plan *plan, unsigned char *record)
 	acd_put32(record + ACD_TIER_OFFSETS_BITS, plan->offsets_bits);
 	acd_put32(record + ACD_TIER_TABLE_BITS, plan->table_bits);
 	acd_put64(record + ACD_TIER_MULTIPLIER, t->multiplier);
+	memcpy(record + ACD_TIER_WINDOWS, t->windows, sizeof(t->windows));
 	memcpy(record + ACD_TIER_CLASSES, plan->classes, sizeof(plan->classes));
 }
 

@@ -33,16 +33,20 @@ read_tier(acd_tier *t, const unsigned char *record, uint32_t *filter_bits,
 		t->prefix < t->window || t->prefix > ACD_MAX_PREFIX || t->prefix > t->min_len ||
 		t->multiplier % 2 == 0 ||
 		*filter_bits < 1 || *filter_bits > ACD_MAX_FILTER_BITS ||
-		*table_bits < 1 || *table_bits > ACD_MAX_TABLE_BITS ||
-		acd_le64(record + ACD_TIER_PADDING) != 0 || acd_le64(record + ACD_TIER_PADDING + 8) != 0)
+		*table_bits < 1 || *table_bits > ACD_MAX_TABLE_BITS)
 		return false;
+	memcpy(t->windows, record + ACD_TIER_WINDOWS, sizeof(t->windows));
+	for (int i = 0; i < 16; i++)
+		if (t->windows[i] < t->window || t->windows[i] > ACD_MAX_WINDOW ||
+			(t->step != 0 && t->windows[i] != t->window))
+			return false;
 	if (t->step == 0 ? t->prefix != t->window || *starts_bits != 0 || *offsets_bits != 0 :
 		t->prefix < 8 || t->window + t->step - 1 > t->prefix ||
 		*starts_bits < 1 || *starts_bits > ACD_MAX_FILTER_BITS ||
 		*offsets_bits < ACD_MIN_OFFSETS_BITS || *offsets_bits > ACD_MAX_OFFSETS_BITS)
 		return false;
 
-	t->gram_mask = t->window == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * t->window)) - 1;
+	acd_set_gram_masks(t);
 	t->filter_shift = 64 - *filter_bits;
 	t->starts_shift = t->step != 0 ? 64 - *starts_bits : 0;
 	t->offsets_shift = t->step != 0 ? 64 - *offsets_bits : 0;
@@ -183,7 +187,8 @@ check_root(const acd_machine *m, batch *b, uint32_t offset)
 		acd_le16(root + ACD_NODE_DEPTH) != acd_le16(root + ACD_NODE_PATH))
 		return false;
 	t = &m->tiers[tier];
-	if (acd_le16(root + ACD_NODE_PATH) < t->prefix)
+	if (acd_le16(root + ACD_NODE_PATH) < 1 ||
+		acd_le16(root + ACD_NODE_PATH) < acd_prefix_len(t, root[ACD_NODE_SIZE]))
 		return false;
 	b->root[b->n] = offset;
 	b->tier[b->n] = tier;

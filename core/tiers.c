@@ -25,8 +25,10 @@
 #define MAX_STEP_BITS	19
 #define MAX_OFFSETS_BITS 21			/* log2 of bytes */
 #define FAST_BITS		14			/* 128 KiB; above, filters are packed denser */
-#define JOIN_RATIO		2			/* joined if at most that many times the starts pass */
+#define JOIN_STARTS		4			/* joined if at most that many times the pairs of first bytes */
+#define JOIN_RATIO		2			/* and the prefixes occur */
 #define JOIN_SPARSE		16			/* or one in so many possible prefixes is used */
+#define FEW_LETTERS		16			/* a text is taken to have so many at least */
 #define JOIN_TERMS		8			/* and so many terms have one prefix, at most */
 
 /* Class of a length: 0 short, 1 middle, 2 long. */
@@ -42,13 +44,35 @@ typedef struct summary
 	uint32_t	nterms;
 	uint32_t	min_len;
 	uint32_t	max_len;
-	uint32_t	prefixes;		/* distinct ones of the first "window" bytes */
-	uint32_t	letters[ACD_MAX_WINDOW];	/* distinct bytes at each of these */
+	uint32_t	prefixes;		/* distinct ones, of as many bytes as windows say */
+	uint32_t	letters[ACD_MAX_WINDOW];	/* distinct bytes at each place of these */
 } summary;
 
-/* Look at the keys of the classes whose bits are set in "classes". */
+/*
+ * Find windows for the keys of the classes whose bits are set in "classes":
+ * by the high half of their first bytes, the least length, at most 8.  So one
+ * short term in Latin letters does not shorten the windows of Chinese ones.
+ */
 static void
-summarize(summary *s, const acd_key *keys, uint32_t nkeys, unsigned classes, uint32_t window)
+find_windows(unsigned char windows[16], const acd_key *keys, uint32_t nkeys, unsigned classes)
+{
+	memset(windows, ACD_MAX_WINDOW, 16);
+	for (uint32_t k = 0; k < nkeys; k++)
+	{
+		unsigned char *w = &windows[keys[k].bytes[0] >> 4];
+
+		if ((classes >> length_class(keys[k].len) & 1) != 0 && keys[k].len < *w)
+			*w = (unsigned char) keys[k].len;
+	}
+}
+
+/*
+ * Look at the keys of some classes whose first byte's high half is "half",
+ * or of all if that is 16.
+ */
+static void
+summarize(summary *s, const acd_key *keys, uint32_t nkeys, unsigned classes,
+		  const unsigned char windows[16], unsigned half)
 {
 	unsigned char seen[ACD_MAX_WINDOW][256] = {{0}};
 	uint64_t	last = 0;
@@ -58,9 +82,10 @@ summarize(summary *s, const acd_key *keys, uint32_t nkeys, unsigned classes, uin
 	for (uint32_t k = 0; k < nkeys; k++)
 	{
 		uint32_t	len = keys[k].len;
-		uint64_t	prefix = window > 0 ? keys[k].prefix >> (64 - 8 * window) : 0;
+		uint32_t	window = windows[keys[k].bytes[0] >> 4];
+		uint64_t	prefix = keys[k].prefix >> (64 - 8 * window);
 
-		if ((classes >> length_class(len) & 1) == 0)
+		if ((classes >> length_class(len) & 1) == 0 || (half < 16 && keys[k].bytes[0] >> 4 != half))
 			continue;
 		if (s->nterms == 0 || prefix != last)
 		{
@@ -79,31 +104,51 @@ summarize(summary *s, const acd_key *keys, uint32_t nkeys, unsigned classes, uin
 }
 
 /*
- * Should the classes "longer" be filtered together with "shorter"?  If that
- * lets about as many starts pass as before; or few in any case.
+ * Do few of the starts that begin with one half pass, or about as many as
+ * without the longer terms?
+ */
+static bool
+half_joins(const acd_key *keys, uint32_t nkeys, unsigned shorter, unsigned longer,
+		   const unsigned char windows[16], unsigned half)
+{
+	summary		a;
+	summary		both;
+	uint64_t	possible = 1;
+
+	summarize(&a, keys, nkeys, shorter, windows, half);
+	summarize(&both, keys, nkeys, shorter | longer, windows, half);
+	if (a.nterms == 0 || a.nterms == both.nterms)
+		return true;
+	for (uint32_t i = 0; i < windows[half] && possible < UINT32_MAX; i++)
+		possible *= both.letters[i] > FEW_LETTERS ? both.letters[i] : FEW_LETTERS;
+	return (both.prefixes <= (uint64_t) a.prefixes * JOIN_RATIO ||
+			(uint64_t) both.prefixes * JOIN_SPARSE <= possible) &&
+		both.nterms <= (uint64_t) both.prefixes * JOIN_TERMS;
+}
+
+/*
+ * Should the classes "longer" be filtered together with "shorter"?  If these
+ * need a look at about as many starts alone, or the longer ones need one at
+ * each start too; and what passes does not become much more.
  */
 static bool
 should_join(const acd_key *keys, uint32_t nkeys, unsigned shorter, unsigned longer)
 {
+	unsigned char windows[16];
 	summary		a;
 	summary		both;
-	uint32_t	window;
-	uint64_t	possible = 1;
-	uint64_t	a_starts;
-	uint64_t	both_starts;
 
-	summarize(&a, keys, nkeys, shorter, 0);
-	window = a.min_len < ACD_MAX_WINDOW ? a.min_len : ACD_MAX_WINDOW;
-	summarize(&a, keys, nkeys, shorter, window);
-	summarize(&both, keys, nkeys, shorter | longer, window);
-	for (uint32_t i = 0; i < window && possible < UINT32_MAX; i++)
-		possible *= both.letters[i];
-	a_starts = (uint64_t) a.letters[0] * (window > 1 ? a.letters[1] : 1);
-	both_starts = (uint64_t) both.letters[0] * (window > 1 ? both.letters[1] : 1);
-	return both_starts <= a_starts * JOIN_RATIO &&
-		(both.prefixes <= (uint64_t) a.prefixes * JOIN_RATIO ||
-		 (uint64_t) both.prefixes * JOIN_SPARSE <= possible) &&
-		both.nterms <= (uint64_t) both.prefixes * JOIN_TERMS;
+	find_windows(windows, keys, nkeys, shorter | longer);
+	summarize(&a, keys, nkeys, shorter, windows, 16);
+	summarize(&both, keys, nkeys, shorter | longer, windows, 16);
+	if (longer == 1u << 2 &&
+		(uint64_t) both.letters[0] * (both.letters[1] > 0 ? both.letters[1] : 1) >
+		(uint64_t) a.letters[0] * (a.letters[1] > 0 ? a.letters[1] : 1) * JOIN_STARTS)
+		return false;
+	for (unsigned half = 0; half < 16; half++)
+		if (!half_joins(keys, nkeys, shorter, longer, windows, half))
+			return false;
+	return true;
 }
 
 /* Divide the classes into tiers: sets[class] is the set of classes it is in. */
@@ -185,7 +230,7 @@ alphabet(const acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
 
 /* Choose window, step and prefix. */
 static void
-choose_windows(acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
+choose_windows(acd_tier_plan *plan, const acd_key *keys, uint32_t nkeys, unsigned classes, const uint32_t *order)
 {
 	acd_tier   *t = &plan->tier;
 
@@ -194,6 +239,7 @@ choose_windows(acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
 		t->window = t->min_len;
 		t->prefix = t->window;
 		t->step = 0;
+		find_windows(t->windows, keys, nkeys, classes);
 	}
 	else
 	{
@@ -215,7 +261,9 @@ choose_windows(acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
 		}
 		t->prefix = t->min_len < ACD_MAX_PREFIX ? t->min_len : ACD_MAX_PREFIX;
 	}
-	t->gram_mask = t->window == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * t->window)) - 1;
+	if (t->step != 0)
+		memset(t->windows, (int) t->window, sizeof(t->windows));
+	acd_set_gram_masks(t);
 }
 
 /* Choose the sizes of filters and table. */
@@ -260,18 +308,19 @@ static acd_status
 build_trees(acd_tier_set *set, acd_tier_plan *plan, const acd_key *keys, uint32_t tier)
 {
 	uint32_t	end = plan->first + plan->nterms;
-	uint32_t	prefix = plan->tier.prefix;
 
 	plan->first_group = set->ngroups;
 	for (uint32_t lo = plan->first; lo < end;)
 	{
 		const acd_key *first = &keys[set->order[lo]];
 		acd_group  *group = &set->groups[set->ngroups++];
+		uint32_t	prefix = acd_prefix_len(&plan->tier, first->bytes[0]);
 		uint32_t	hi = lo + 1;
 		bool		deep;
 		acd_status	status;
 
-		while (hi < end && memcmp(keys[set->order[hi]].bytes, first->bytes, prefix) == 0)
+		while (hi < end && keys[set->order[hi]].len >= prefix &&
+			   memcmp(keys[set->order[hi]].bytes, first->bytes, prefix) == 0)
 			hi++;
 		group->key = set->order[lo];
 		status = acd_forest_add(&set->forest, keys, set->order, lo, hi, tier, &group->ref, &deep);
@@ -289,6 +338,7 @@ static void
 plan_tiers(acd_tier_set *set, const acd_key *keys, uint32_t nkeys)
 {
 	unsigned	sets[3];
+	unsigned char windows[16];
 	uint32_t	used = 0;
 
 	divide(keys, nkeys, sets);
@@ -299,7 +349,8 @@ plan_tiers(acd_tier_set *set, const acd_key *keys, uint32_t nkeys)
 
 		if (sets[c] == 0 || (sets[c] & ((1u << c) - 1)) != 0)
 			continue;			/* none, or in the tier of shorter ones */
-		summarize(&s, keys, nkeys, sets[c], 0);
+		find_windows(windows, keys, nkeys, sets[c]);
+		summarize(&s, keys, nkeys, sets[c], windows, 16);
 		plan->tier.min_len = s.min_len;
 		plan->tier.max_len = s.max_len;
 		plan->first = used;
@@ -307,7 +358,7 @@ plan_tiers(acd_tier_set *set, const acd_key *keys, uint32_t nkeys)
 		for (uint32_t k = 0; k < nkeys; k++)
 			if ((sets[c] >> length_class(keys[k].len) & 1) != 0)
 				set->order[used++] = k;
-		choose_windows(plan, keys, set->order);
+		choose_windows(plan, keys, nkeys, sets[c], set->order);
 		fill_classes(plan, keys, set->order);
 		set->ntiers++;
 	}

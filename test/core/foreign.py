@@ -161,8 +161,9 @@ def tier_sections(strings, index):
         where.update(found)
         count += n
     # Classes that every byte is in.
-    record = struct.pack("<10IQ16x", len(groups), min(map(len, strings)), max(map(len, strings)),
-                         window, 0, window, bits, 0, bits, 0, multiplier) + bytes([1] * 64)
+    record = struct.pack("<10IQ", len(groups), min(map(len, strings)), max(map(len, strings)),
+                         window, 0, window, bits, 0, bits, 0, multiplier)
+    record += bytes([window] * 16) + bytes([1] * 64)
     filters = struct.pack("<%dQ" % len(words), *words)
     table = b"".join(struct.pack("<II", *s) for s in slots)
     return record, filters, table, nodes + bytes(64), where, count

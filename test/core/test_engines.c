@@ -79,6 +79,20 @@ test_tiers(void)
 	ok(strcmp(info.engine, "start and window filters, trees") == 0 &&
 	   strcmp(info.reason, "short terms are kept apart from longer ones") == 0, "and the description says so");
 	ok(set.machines[0].tiers[0].step == 0 && set.machines[0].tiers[1].step == 3, "each has the filter it needs");
+	set_free(&set);
+	set_clear(&set);
+	set_add(&set, 0, "K-9", 3, 0, 0);
+	for (int i = 0; i < 100; i++)
+	{
+		unsigned char bytes[12] = {0xE4, 0xBA, 0x80, 0xE5, 0x80, 0x80, 0xE6, 0x81, 0x81, 0xE7, 0x82, 0x82};
+
+		bytes[1] = (unsigned char) (0x80 + i % 64);
+		bytes[4] = (unsigned char) (0x80 + i);
+		set_add(&set, 0, bytes, i % 3 ? 12 : 6, i + 1, 0);
+	}
+	set_build(&set);
+	ok(set.machines[0].ntiers == 1 && set.machines[0].tiers[0].windows[4] == 3 &&
+	   set.machines[0].tiers[0].windows[14] == 6, "a short Latin term does not shorten the windows of Chinese ones");
 	ok(build_lengths(200, 2, 1, 8, 26)->ntiers == 1, "one long term joins many short ones");
 	ok(build_lengths(2, 3, 2, 20, 26)->ntiers <= 2, "no more tiers than classes of length");
 	acd_machine_describe(build_lengths(5, 8, 0, 0, 26), &info);
