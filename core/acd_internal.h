@@ -521,6 +521,8 @@ acd_class_has(const unsigned char *tables, unsigned char c)
  * Trees that can cost more are deep: their terms are in the automaton too.
  */
 #define ACD_DEEP_COST	12
+#define ACD_SMALL_DEEP_COST	3		/* the same where an automaton is small and fast */
+#define ACD_SMALL_BYTES	32768		/* bytes of all patterns up to which it is */
 
 /* Trees while they are built. */
 typedef struct acd_forest
@@ -531,6 +533,7 @@ typedef struct acd_forest
 	size_t		capacity;
 	uint32_t	nnodes;
 	uint32_t   *node_of;		/* for each term the node it ends in */
+	uint32_t	deep_cost;		/* trees that can cost more are deep */
 	void	   *queue;			/* nodes to be written, of one tree */
 	size_t		queue_capacity;
 } acd_forest;

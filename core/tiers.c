@@ -368,6 +368,7 @@ plan_tiers(acd_tier_set *set, const acd_key *keys, uint32_t nkeys)
 acd_status
 acd_tiers_build(acd_tier_set *set, const acd_allocator *allocator, const acd_key *keys, uint32_t nkeys)
 {
+	size_t		bytes = 0;
 	acd_status	status;
 
 	memset(set, 0, sizeof(*set));
@@ -377,6 +378,10 @@ acd_tiers_build(acd_tier_set *set, const acd_allocator *allocator, const acd_key
 		return ACD_ERR_NOMEM;
 	plan_tiers(set, keys, nkeys);
 	status = acd_forest_init(&set->forest, allocator, nkeys);
+	for (uint32_t k = 0; k < nkeys && bytes <= ACD_SMALL_BYTES; k++)
+		bytes += keys[k].len;
+	if (bytes <= ACD_SMALL_BYTES)
+		set->forest.deep_cost = ACD_SMALL_DEEP_COST;
 	for (uint32_t i = 0; status == ACD_OK && i < set->ntiers; i++)
 	{
 		status = build_trees(set, &set->plans[i], keys, i);

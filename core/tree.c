@@ -34,6 +34,7 @@ acd_forest_init(acd_forest *forest, const acd_allocator *allocator, uint32_t nte
 
 	memset(forest, 0, sizeof(*forest));
 	forest->allocator = allocator;
+	forest->deep_cost = ACD_DEEP_COST;
 	if (!acd_mul_size(nterms, 40, &bytes) || !acd_add_size(bytes, 1024, &bytes))
 		return ACD_ERR_TOO_LARGE;
 	forest->node_of = acd_alloc_array(allocator, nterms, sizeof(uint32_t));
@@ -192,7 +193,7 @@ acd_forest_add(acd_forest *forest, const acd_key *keys, const uint32_t *order,
 			break;
 		p = ((pending *) forest->queue)[head++];
 	}
-	*deep = deepest > ACD_DEEP_COST;
+	*deep = deepest > forest->deep_cost;
 	label = forest->bytes + *root + ACD_NODE_LABEL;
 	if (*deep)
 		acd_put16(label, (uint16_t) (tier | ACD_NODE_ROOT_DEEP));

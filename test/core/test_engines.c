@@ -122,10 +122,14 @@ test_deep(void)
 	unsigned char bytes[400];
 	acd_machine_info info;
 
-	ok(build_chain(12)->nends == 0, "a chain of 12 nodes is walked");
-	ok(build_chain(13)->nends == 13, "a chain of 13 is in the automaton");
-	ok(build_lengths(1, 32 * 12 - 1, 0, 0, 26)->nends == 0, "so is a path of 383 bytes walked");
-	ok(build_lengths(1, 32 * 12, 0, 0, 26)->nends == 1, "and one of 384 bytes in the automaton");
+	ok(build_chain(3)->nends == 0, "a chain of 3 nodes is walked");
+	ok(build_chain(4)->nends == 4, "a chain of 4 is in the automaton");
+	ok(build_lengths(1, 32 * 3 - 1, 0, 0, 26)->nends == 0, "so is a path of 95 bytes walked");
+	ok(build_lengths(1, 32 * 3, 0, 0, 26)->nends == 1, "and one of 96 bytes in the automaton");
+	ok(build_lengths(100, 32 * 12 - 1, 0, 0, 26)->nends == 0, "in a large machine one of 383 bytes is walked");
+	ok(build_lengths(100, 32 * 12, 0, 0, 26)->nends == 100, "and one of 384 bytes in the automaton");
+	ok(build_lengths(102, 320, 0, 0, 26)->nends == 102 && build_lengths(103, 320, 0, 0, 26)->nends == 0,
+	   "large is more than 32 KiB of patterns");
 
 	/* One deep tree of two terms among others. */
 	set_free(&set);
