@@ -21,6 +21,7 @@
 #include "storage/condition_variable.h"
 #include "storage/ipc.h"
 #include "utils/builtins.h"
+#include "utils/lsyscache.h"
 #include "utils/memutils.h"
 #include "utils/timestamp.h"
 #include "utils/tuplestore.h"
