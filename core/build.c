@@ -171,7 +171,8 @@ intern_replacement(acd_builder *builder, const void *bytes, size_t len, uint32_t
 void
 acd_builder_full_automaton(acd_builder *builder, bool full)
 {
-	builder->full_automaton = full;
+	if (builder != NULL)
+		builder->full_automaton = full;
 }
 
 /* Add a term. */
