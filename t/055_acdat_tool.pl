@@ -46,12 +46,13 @@ sub content
 	return scalar <$fh> // '';
 }
 
-# Run acdat with standard input; its exit code, stdout and stderr.
+# Run acdat with standard input; its exit code, stdout and stderr.  The input
+# is a file: a pipe would break where the program ends before it reads.
 sub acdat
 {
 	my ($stdin, @args) = @_;
 	my ($stdout, $stderr) = ('', '');
-	IPC::Run::run([ 'acdat', @args ], '<', \$stdin, '>', \$stdout, '2>', \$stderr);
+	IPC::Run::run([ 'acdat', @args ], '<', file('stdin', $stdin), '>', \$stdout, '2>', \$stderr);
 	my $exit = $? & 127 ? 'signal ' . ($? & 127) : $? >> 8;
 	$said .= $stderr;
 	$said .= $stdout unless grep { /^(?:replace|--show-terms)$/ } @args or "@args" =~ /^build -o - /;
