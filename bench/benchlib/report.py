@@ -96,6 +96,15 @@ def above(row, base):
     return significant(gaps[len(gaps) // 2]) if gaps else ""
 
 
+def share_of_cost(row, floor, peer):
+    """The cost above a floor as a share of a peer's, from triples of the same round."""
+    if row is None or floor is None or peer is None:
+        return ""
+    shares = sorted((r - f) / (p - f) for r, f, p in zip(row.samples, floor.samples, peer.samples)
+                    if None not in (r, f, p) and p > f)
+    return f"{shares[len(shares) // 2]:.2f}" if shares else ""
+
+
 # ---- match ----
 
 def match_pages(page, results):
@@ -188,6 +197,28 @@ def against_wal2json(page, results):
         page.heading("Wall time against wal2json v2, which writes the same and redacts nothing")
         page.add("Below 1 is faster; medians of the ratios within a round.", "")
         page.table(["workload", "way", *(results.label(e) for e in engines)], body)
+
+
+def cost_of_emitting(page, results):
+    """What emitting costs above writing a constant payload of the same size, against wal2json's cost."""
+    body = []
+    for workload in results.datasets("decode"):
+        for way in workload.operations:
+            wall = {e: results.get(workload.id, e, way, "wall") for e in
+                    (PAYLOAD, SAME_OUTPUT, "wal2json_v1", "acdat_off", "acdat_1114", "acdat_v1_1114", "test_decoding")}
+            cells = [share_of_cost(wall["acdat_1114"], wall[PAYLOAD], wall[SAME_OUTPUT]),
+                     share_of_cost(wall["acdat_v1_1114"], wall[PAYLOAD], wall["wal2json_v1"]),
+                     ratio_text(wall["acdat_1114"], wall["acdat_off"]),
+                     ratio_text(wall["acdat_1114"], wall["test_decoding"]),
+                     ratio_text(wall["acdat_1114"], wall[SAME_OUTPUT])]
+            if any(cells):
+                body.append([workload.id, way, *cells])
+    if body:
+        page.heading("Cost of emitting with 1,114 terms")
+        page.add("Above the constant payload, as a share of what wal2json (which redacts nothing) costs above it, by format; "
+                 "then ratios of wall time. Medians within rounds.", "")
+        page.table(["workload", "way", "share, format 2", "share, format 1", "redaction on / off",
+                    "ours / test_decoding", "ours / wal2json v2"], body)
 
 
 # ---- SQL ----
@@ -301,6 +332,7 @@ def write(folders, out):
     page = Page(out, "acdat_decoder: bench results")
     page.add(f"Made by `bench/bench report` from {len(all_rows)} rows.")
     losses(page, results)
+    cost_of_emitting(page, results)
     against_wal2json(page, results)
     match_pages(page, results)
     decode_pages(page, results)
