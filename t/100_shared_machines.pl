@@ -396,9 +396,14 @@ sub test_crash
 	$_->query(redact_sql('big')) foreach @sessions;
 	is(entries($node), 'postgres:2', 'in use by two');
 	my $pid = $sessions[0]->query('SELECT pg_backend_pid()');
+	my $logged = -s $node->logfile;
 	kill 'KILL', $pid;
 	eval { $_->quit } foreach @sessions;
-	usleep(200_000);
+	foreach (1 .. 1200)
+	{
+		last if slurp_file($node->logfile, $logged) =~ /all server processes terminated; reinitializing/;
+		usleep(50_000);
+	}
 	$node->poll_query_until($db, 'SELECT true', 't') or die 'the server did not come back';
 	is(entries($node), '', 'after a crash nothing is shared');
 	my $session = session($node);
