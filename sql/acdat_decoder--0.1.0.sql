@@ -141,13 +141,13 @@ CREATE FUNCTION acdat.matches(value bytea, machine acdat.machine, kind text DEFA
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE COST 10 ROWS 10 AS 'MODULE_PATHNAME', 'acdat_matches_bytea';
 CREATE FUNCTION acdat.describe(machine acdat.machine,
 		OUT terms bigint, OUT states bigint, OUT bytes bigint, OUT min_len bigint, OUT max_len bigint,
-		OUT version integer, OUT digest bytea, OUT engine text) RETURNS record
+		OUT version integer, OUT digest bytea, OUT engine text, OUT reason text) RETURNS record
 	LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'MODULE_PATHNAME', 'acdat_describe';
 
 COMMENT ON FUNCTION acdat.contains(text, acdat.machine) IS 'does any term stand in the value?';
 COMMENT ON FUNCTION acdat.replace(text, acdat.machine, text) IS 'the value with matches replaced';
 COMMENT ON FUNCTION acdat.matches(text, acdat.machine, text) IS 'matches in the value, half-open and from 0';
-COMMENT ON FUNCTION acdat.describe(acdat.machine) IS 'facts about a machine';
+COMMENT ON FUNCTION acdat.describe(acdat.machine) IS 'facts about a machine, what scans it and why';
 
 -- ---------------------------------------------------------------------------
 -- Tables

@@ -357,8 +357,8 @@ acdat_describe(PG_FUNCTION_ARGS)
 	acd_machine_info info;
 	TupleDesc	desc;
 	bytea	   *digest = palloc(VARHDRSZ + ACD_DIGEST_LEN);
-	Datum		values[8];
-	bool		nulls[8] = {false};
+	Datum		values[9];
+	bool		nulls[9] = {false};
 
 	if (get_call_result_type(fcinfo, NULL, &desc) != TYPEFUNC_COMPOSITE)
 		elog(ERROR, "return type must be a row type");
@@ -373,5 +373,6 @@ acdat_describe(PG_FUNCTION_ARGS)
 	values[5] = Int32GetDatum(info.version);
 	values[6] = PointerGetDatum(digest);
 	values[7] = CStringGetTextDatum(info.engine);
+	values[8] = CStringGetTextDatum(info.reason);
 	PG_RETURN_DATUM(HeapTupleGetDatum(heap_form_tuple(BlessTupleDesc(desc), values, nulls)));
 }

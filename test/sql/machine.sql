@@ -41,6 +41,16 @@ SELECT i FROM m, generate_series(0, length(machine::bytea) - 1) i
 SELECT terms, min_len, max_len, bytes = length(machine::bytea) AS bytes, length(digest) AS digest, version
 	FROM m, acdat.describe(machine);
 
+-- what was chosen for a dictionary, and why
+SELECT n, engine, reason FROM (VALUES
+	('short', ARRAY['he', 'she', 'his', 'hers']),
+	('long', ARRAY['Alice Example', '4111 1111 1111 1111']),
+	('apart', ARRAY['he'] || ARRAY(SELECT md5(i::text) || chr(64 + i % 26) FROM generate_series(1, 500) i)),
+	('slow', ARRAY(SELECT repeat('a', i) FROM generate_series(8, 60) i)),
+	('some slow', ARRAY(SELECT repeat('a', i) FROM generate_series(8, 60) i) ||
+		ARRAY(SELECT md5(i::text) FROM generate_series(1, 100) i))) AS v (n, patterns),
+	LATERAL (SELECT acdat.compile(p) AS machine FROM unnest(patterns) p) AS c, acdat.describe(machine);
+
 -- a large machine is stored out of line and uncompressed
 INSERT INTO m SELECT 2, acdat.compile('term number ' || i, 'T' || i) FROM generate_series(1, 2000) i;
 INSERT INTO m SELECT 3, acdat.compile('other number ' || i, 'O' || i) FROM generate_series(1, 2000) i;
