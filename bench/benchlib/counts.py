@@ -152,16 +152,17 @@ def count_server(by_kind, engines, run, use_perf):
         for workload in by_kind.get("decode", []):
             stream = decode.Stream(home, workload, workload.sizes[TIER])
             start = home.sql("SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = 'base'")
-            payload = 0
-            for plugin in sorted(plugins, key=lambda p: p.id != decode.PAYLOAD_ENGINE):
-                if plugin.pipe:
+            sizes = {}
+            models = {decode.sized_after(p) for p in plugins}
+            for plugin in sorted(plugins, key=lambda p: decode.sized_after(p) is not None):
+                if plugin.pipe or decode.sized_after(plugin) not in {None, *sizes}:
                     continue
-                fitted = decode.fitted(plugin, payload, workload)
+                fitted = decode.fitted(plugin, sizes, workload)
                 slot = f"{workload.id}_{plugin.id}"
                 home.sql(f"SELECT 1 FROM pg_copy_logical_replication_slot('base', '{slot}', false, "
                          f"'{plugin.plugin}')", stream.database)
-                if plugin.id == decode.PAYLOAD_ENGINE:
-                    payload = decode.measure_receiver(stream, fitted)["bytes"] // stream.changes
+                if plugin.id in models:
+                    sizes[plugin.id] = decode.measure_receiver(stream, fitted)["bytes"] // stream.changes
                 query = decode.peek_query(stream, fitted, slot, "count(*)")
                 jobs.append((workload.id, plugin.id, "peek", stream.database, stream.settings,
                              query.replace(stream.end, start), query))

@@ -13,7 +13,7 @@ import time
 from benchlib import building, match, paths, rows, schedule, server, tables, texts
 
 UNITS = {"wall": "s", "user": "s", "cpu": "s", "rate": "rows/s", "peak": "MiB", "client": "s"}
-PAYLOAD_ENGINE = "wal2json_v2"      # whose size the payload floor writes
+SIZE_OF = re.compile(r"\{size of (\w+)\}")    # bytes per change of another engine, in a floor's options
 COMPARED_ROWS = 50_000              # of a workload, received text against redacted rows
 COMPARED_BYTES = 400 << 20          # no larger stream is parsed
 RUN_SECONDS = 600                   # for one measurement
@@ -347,16 +347,21 @@ def probe(stream, plugin, expected, context):
         return None
 
 
-def fitted(plugin, payload, workload):
-    """The plugin with the workload's values in its options."""
+def sized_after(plugin):
+    """The engine whose size a floor writes, or None."""
+    found = SIZE_OF.search(" ".join(plugin.options.values()))
+    return found and found.group(1)
+
+
+def fitted(plugin, sizes, workload):
+    """The plugin with the workload's values in its options; "sizes": bytes per change by engine."""
     large = "bench_cjk" if workload.dictionary == "cjk100k" else "bench_ascii"
-    values = {"{payload}": str(payload), "bench_large": large}
-    options = {}
-    for name, value in plugin.options.items():
-        for mark, text in values.items():
-            value = value.replace(mark, text)
-        options[name] = value
-    return dataclasses.replace(plugin, options=options)
+
+    def fill(text):
+        return SIZE_OF.sub(lambda found: str(sizes[found.group(1)]), text).replace("bench_large", large)
+
+    return dataclasses.replace(plugin, changes=fill(plugin.changes),
+                               options={name: fill(value) for name, value in plugin.options.items()})
 
 
 def measurement(stream, plugin, way):
@@ -377,21 +382,21 @@ def run_workload(workload, plugins, homes, oracle, context):
     streams = {home: Stream(home, workload, size) for home in homes}
     expected = {home: Expected(stream, oracle) for home, stream in streams.items()}
     result = [rows.single(workload.id, "", "stream", "changes", streams[homes[0]].changes, "rows")]
-    payload = 0
+    sizes = {}
     cells = []
-    ordered = sorted(plugins, key=lambda p: (p.id != PAYLOAD_ENGINE, bool(p.pipe)))
+    ordered = sorted(plugins, key=lambda p: (sized_after(p) is not None, bool(p.pipe)))
     for plugin in ordered:
         home = plugin.home or homes[0]
-        if plugin.options.get("bytes") == "{payload}" and not payload:
-            context.report(f"skipped {plugin.id} at {workload.id}: no {PAYLOAD_ENGINE} to take the size from")
+        model = sized_after(plugin)
+        if model is not None and model not in sizes:
+            context.report(f"skipped {plugin.id} at {workload.id}: no {model} to take the size from")
             continue
-        plugin = fitted(plugin, payload, workload)
+        plugin = fitted(plugin, sizes, workload)
         stream = streams[home]
         size = probe(stream, plugin, expected[home], context)
         if size is None:
             continue
-        if plugin.id == PAYLOAD_ENGINE:
-            payload = round(size / stream.changes)
+        sizes[plugin.id] = round(size / stream.changes)
         result.append(rows.single(workload.id, plugin.id, "stream", "size", size / 1e6, "MB"))
         for way in workload.operations:
             if (not plugin.pipe or way == "recvlogical") and (not context.ways or way in context.ways):

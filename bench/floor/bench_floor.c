@@ -5,6 +5,7 @@
  *
  * With bytes=1 it is the floor of decoding and handing over; with the size
  * that another plugin writes it is the floor of whoever writes that much.
+ * With per-transaction they are gathered into one message a transaction.
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
@@ -22,6 +23,7 @@ extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
 typedef struct floor_state
 {
 	int			bytes;
+	bool		per_transaction;
 	char	   *payload;
 } floor_state;
 
@@ -37,6 +39,8 @@ floor_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_ini
 
 		if (strcmp(option->defname, "bytes") == 0 && option->arg != NULL)
 			state->bytes = atoi(strVal(option->arg));
+		else if (strcmp(option->defname, "per-transaction") == 0)
+			state->per_transaction = true;
 	}
 	if (state->bytes < 0 || state->bytes > 100 * 1024 * 1024)
 		elog(ERROR, "bytes out of range");
@@ -49,11 +53,15 @@ floor_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_ini
 static void
 floor_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
+	if (((floor_state *) ctx->output_plugin_private)->per_transaction)
+		OutputPluginPrepareWrite(ctx, true);
 }
 
 static void
 floor_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn)
 {
+	if (((floor_state *) ctx->output_plugin_private)->per_transaction)
+		OutputPluginWrite(ctx, true);
 }
 
 static void
@@ -64,9 +72,11 @@ floor_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relati
 
 	if (state->bytes == 0)
 		return;
-	OutputPluginPrepareWrite(ctx, true);
+	if (!state->per_transaction)
+		OutputPluginPrepareWrite(ctx, true);
 	appendBinaryStringInfo(ctx->out, state->payload, state->bytes);
-	OutputPluginWrite(ctx, true);
+	if (!state->per_transaction)
+		OutputPluginWrite(ctx, true);
 }
 
 void
