@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 
-from benchlib import building, context, match, paths, registry, rows, setup, words
+from benchlib import building, context, match, paths, progress, registry, rows, setup, words
 
 DESCRIPTION = """\
 Measure acdat_decoder against its peers: matchers, logical decoding, SQL.
@@ -44,6 +44,8 @@ def parse(arguments):
                            help="write to bench/results/VERSION/, to be committed as the results of a release")
     timed = argparse.ArgumentParser(add_help=False, parents=[selection])
     timed.add_argument("--rounds", type=int, default=0, help="exactly so many rounds a cell")
+    timed.add_argument("--resume", action="store_true",
+                       help="go on with a stopped run (the newest, or --name): what it completed is not repeated")
     tiered = argparse.ArgumentParser(add_help=False)
     tiered.add_argument("--tier", choices=registry.TIERS, help="sizes and time a cell (default: by command)")
 
@@ -82,9 +84,33 @@ def run_folder(options, prefix=""):
         folder = paths.TRACKED / version / name
     else:
         folder = paths.RUNS / name
+    if getattr(options, "resume", False):
+        if not options.name and not options.track:
+            folder = newest_run()
+        if not (folder / "rows.tsv").exists():
+            raise registry.UsageError(f"{folder.relative_to(paths.ROOT)} has nothing to go on with")
+        return folder
     if (folder / "rows.tsv").exists():
         raise registry.UsageError(f"{folder.relative_to(paths.ROOT)} has results already")
     return folder
+
+
+def newest_run():
+    runs = sorted((f.parent for f in paths.RUNS.glob("*/rows.tsv")), key=lambda f: (f / "rows.tsv").stat().st_mtime)
+    if not runs:
+        raise registry.UsageError("no results yet: bench/bench quick")
+    return runs[-1]
+
+
+def resumed(run, workloads):
+    """The workloads that a stopped run has not completed, whose facts must be those of this one."""
+    before = rows.read_facts(run.writer.folder)
+    now = {"commit": rows.machine_facts()["commit"], "tier": run.tier} | run.facts
+    for name, value in now.items():
+        if before.get(name) != value:
+            raise registry.UsageError(f"the stopped run has another {name}: {before.get(name)}, not {value}")
+    complete = progress.resume(run.writer.folder)
+    return [w for w in workloads if w.id not in complete]
 
 
 def write_facts(run, engines):
@@ -115,11 +141,21 @@ def run_kinds(run, engines, workloads):
         database.run(by_kind, engines, run)
 
 
+def selection_fact(options):
+    parts = [f"{name} {getattr(options, name)}" for name in ("engines", "ways", "rounds")
+             if getattr(options, name, None)]
+    return ", ".join(parts) or "all engines"
+
+
 def measure(options, tier, check_only=False):
     engines, workloads = selected(options, tier)
     writer = rows.Writer(run_folder(options))
     ways = tuple(options.ways.split(",")) if options.ways else ()
     run = context.Context(tier, writer, check_only, getattr(options, "rounds", 0), ways)
+    run.facts["selection"] = selection_fact(options)
+    if getattr(options, "resume", False):
+        workloads = resumed(run, workloads)
+    run.progress = progress.Progress(tier, workloads, run.report)
     write_facts(run, engines)
     run_kinds(run, engines, workloads)
     write_facts(run, engines)

@@ -1,16 +1,17 @@
 """What a run carries along: tier, limits, where rows go, and what went wrong."""
 
+import contextlib
 import dataclasses
 import sys
 import time
 
-from benchlib import rows, schedule
+from benchlib import progress, rows, schedule
 
 SAMPLE_SECONDS = {"tiny": 0.005, "quick": 0.05, "full": 0.2}
 LIMITS = {
     "tiny": schedule.Limits(min_rounds=2, max_rounds=2, cell_seconds=1),
-    "quick": schedule.Limits(min_rounds=3, max_rounds=10, cell_seconds=0.7),
-    "full": schedule.Limits(min_rounds=5, max_rounds=25, cell_seconds=6),
+    "quick": schedule.Limits(min_rounds=3, max_rounds=10, cell_seconds=0.5),
+    "full": schedule.Limits(min_rounds=3, max_rounds=25, cell_seconds=4),
 }
 
 
@@ -24,6 +25,8 @@ class Context:
     wrongs: list = dataclasses.field(default_factory=list)
     facts: dict = dataclasses.field(default_factory=dict)
     skips: list = dataclasses.field(default_factory=list)
+    phases: dict = dataclasses.field(default_factory=dict)
+    progress: object = None
     started: float = dataclasses.field(default_factory=time.monotonic)
 
     @property
@@ -52,3 +55,27 @@ class Context:
     def write(self, new_rows):
         if self.writer is not None:
             self.writer.write(new_rows)
+
+    @contextlib.contextmanager
+    def phase(self, name):
+        """Account for the time of a part: load, start, check, measure."""
+        begin = time.monotonic()
+        try:
+            yield
+        finally:
+            self.phases[name] = self.phases.get(name, 0.0) + time.monotonic() - begin
+
+    @contextlib.contextmanager
+    def dataset(self, workload):
+        """Around all of a workload: its mark at the end, unless an answer was wrong, and what it took."""
+        begin = time.monotonic()
+        wrongs = len(self.wrongs)
+        self.phases = {}
+        yield
+        seconds = time.monotonic() - begin
+        if len(self.wrongs) == wrongs and not self.check_only:
+            self.write([progress.mark(workload.id, seconds)])
+        if self.progress is None:
+            self.report(f"{workload.id}: {seconds:.0f} s")
+        else:
+            self.progress.done(workload.id, seconds, self.phases)

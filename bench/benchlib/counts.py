@@ -151,22 +151,19 @@ def count_server(by_kind, engines, run, use_perf):
         plugins = decode.available(engines, home, run)
         for workload in by_kind.get("decode", []):
             stream = decode.Stream(home, workload, workload.sizes[TIER])
-            start = home.sql("SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = 'base'")
+            start = home.sql(f"SELECT confirmed_flush_lsn FROM pg_replication_slots WHERE slot_name = '{stream.base}'")
             sizes = {}
-            models = {decode.sized_after(p) for p in plugins}
             for plugin in sorted(plugins, key=lambda p: decode.sized_after(p) is not None):
-                if plugin.pipe or decode.sized_after(plugin) not in {None, *sizes}:
-                    continue
                 fitted = decode.fitted(plugin, sizes, workload)
-                slot = f"{workload.id}_{plugin.id}"
-                home.sql(f"SELECT 1 FROM pg_copy_logical_replication_slot('base', '{slot}', false, "
-                         f"'{plugin.plugin}')", stream.database)
-                if plugin.id in models:
-                    sizes[plugin.id] = decode.measure_receiver(stream, fitted)["bytes"] // stream.changes
+                if plugin.pipe or decode.sized_after(fitted) is not None:
+                    continue
+                slot = decode.peek_slot(stream, plugin)
+                size = decode.counted(stream, fitted, run)
+                sizes |= decode.sizes_for(stream, fitted, size, plugins)
                 query = decode.peek_query(stream, fitted, slot, "count(*)")
                 jobs.append((workload.id, plugin.id, "peek", stream.database, stream.settings,
                              query.replace(stream.end, start), query))
-            home.sql("SELECT pg_drop_replication_slot('base')")
+            home.sql(f"SELECT pg_drop_replication_slot('{stream.base}')")
         for workload in by_kind.get("sql", []):
             name = f"bench_{workload.id}"
             sqlbench.load(home, name, workload, workload.sizes[TIER])

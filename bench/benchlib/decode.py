@@ -10,11 +10,15 @@ import resource
 import subprocess
 import time
 
-from benchlib import building, match, paths, rows, schedule, server, tables, texts
+from benchlib import building, disturb, match, paths, rows, schedule, server, tables, texts
 
 UNITS = {"wall": "s", "user": "s", "cpu": "s", "rate": "rows/s", "peak": "MiB", "client": "s"}
-SIZE_OF = re.compile(r"\{size of (\w+)\}")    # bytes per change of another engine, in a floor's options
-COMPARED_ROWS = 50_000              # of a workload, received text against redacted rows
+# In a floor's options: bytes per change of another engine, or the quantiles of its records' sizes.
+SIZE_OF = re.compile(r"\{sizes? of (\w+)\}")
+QUANTILES = 64                      # of the sizes of a plugin's records
+# What goes over a connection only repeats what a peek decodes, so it reads a smaller stream.
+SHORT = {"tiny": 1, "quick": 1, "full": 5}
+COMPARED_ROWS = 20_000              # of a workload, received text against redacted rows
 COMPARED_BYTES = 400 << 20          # no larger stream is parsed
 RUN_SECONDS = 600                   # for one measurement
 POLL_SECONDS = 0.004
@@ -69,10 +73,11 @@ def sections(workload_id):
 class Stream:
     """A workload's database on one server, with its WAL between a base slot and an end."""
 
-    def __init__(self, home, workload, size):
+    def __init__(self, home, workload, size, suffix=""):
         self.home = home
         self.workload = workload
-        self.database = f"bench_{workload.id}"
+        self.database = f"bench_{workload.id}{suffix}"
+        self.base = f"base{suffix}"
         prepare, changes, self.settings, self.check = sections(workload.data)
         values = {"rows": str(size)}
         if "{data}" in changes:
@@ -87,7 +92,7 @@ class Stream:
         home.environment = dict(environment, PGDATABASE=self.database)      # for pgbench
         try:
             home.sql(fill(prepare), self.database)
-            home.sql("SELECT 1 FROM pg_create_logical_replication_slot('base', 'pgoutput')", self.database)
+            home.sql(f"SELECT 1 FROM pg_create_logical_replication_slot('{self.base}', 'pgoutput')", self.database)
             self.changes = int(home.sql(fill(changes), self.database).split()[-1])
         finally:
             home.environment = environment
@@ -96,11 +101,12 @@ class Stream:
         home.sql("SELECT pg_switch_wal(); CHECKPOINT", self.database)
 
     def drop(self):
-        self.home.sql("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots")
+        self.home.sql("SELECT pg_drop_replication_slot(slot_name) FROM pg_replication_slots "
+                      f"WHERE database = '{self.database}'")
         self.home.sql(f"DROP DATABASE {self.database}")
 
     def copy_slot(self, name, plugin):
-        self.home.sql(f"SELECT 1 FROM pg_copy_logical_replication_slot('base', '{name}', false, '{plugin}')",
+        self.home.sql(f"SELECT 1 FROM pg_copy_logical_replication_slot('{self.base}', '{name}', false, '{plugin}')",
                       self.database)
 
     @contextlib.contextmanager
@@ -133,9 +139,14 @@ def peek_query(stream, plugin, slot, select):
     return f"SELECT {select} FROM {name}({quoted(slot)}, {quoted(stream.end)}, NULL{options});"
 
 
+def peek_slot(stream, plugin):
+    """The slot that a plugin's peeks share; they consume nothing."""
+    return f"{stream.workload.id}_{plugin.id}".replace("@", "_")
+
+
 def measure_peek(stream, plugin):
     with server.Session(stream.home, stream.database, stream.settings) as session:
-        count, sample = session.timed(peek_query(stream, plugin, "peek_" + plugin.id.replace("@", "_"), "count(*)"))
+        count, sample = session.timed(peek_query(stream, plugin, peek_slot(stream, plugin), "count(*)"))
     sample["count"] = int(count)
     return sample
 
@@ -326,25 +337,37 @@ def compare_text(stream, plugin, path, expected, context):
             context.wrong(f"{stream.workload.id} {plugin.id}: {differing} received values differ from {name}")
 
 
-def probe(stream, plugin, expected, context):
-    """Warm up, and hold the plugin to what it must send; its size, None if it cannot take part."""
-    target = paths.BUILD / "stream"
-    try:
-        if not plugin.pipe:
-            stream.copy_slot("peek_" + plugin.id.replace("@", "_"), plugin.plugin)
-            with server.Session(stream.home, stream.database, stream.settings) as session:
-                count = int(session.ask(peek_query(stream, plugin, "peek_" + plugin.id.replace("@", "_"),
-                                                   plugin.changes)))
-            wanted = 0 if plugin.options.get("bytes") == "0" else stream.changes
-            if count != wanted:
-                context.wrong(f"{stream.workload.id} {plugin.id}: {count} changes, {wanted} were made")
-            size = measure_receiver(stream, plugin)["bytes"]
-        measure_recvlogical(stream, plugin, target)
-        compare_text(stream, plugin, target, expected, context)
-        return target.stat().st_size if plugin.pipe else size
-    except (RuntimeError, ValueError, building.Skip) as problem:
-        context.report(f"skipped {plugin.id} at {stream.workload.id}: {problem}")
-        return None
+def counted(stream, plugin, context):
+    """Peek once, the warm-up: hold the number of changes to what was made; bytes sent."""
+    stream.copy_slot(peek_slot(stream, plugin), plugin.plugin)
+    with server.Session(stream.home, stream.database, stream.settings) as session:
+        answer = session.ask(peek_query(stream, plugin, peek_slot(stream, plugin),
+                                        f"{plugin.changes}, coalesce(sum(octet_length(data)), 0)"))
+    count, size = (int(x) for x in answer.split("|"))
+    wanted = 0 if plugin.options.get("bytes") == "0" else stream.changes
+    if count != wanted:
+        context.wrong(f"{stream.workload.id} {plugin.id}: {count} changes, {wanted} were made")
+    return size
+
+
+def record_sizes(stream, plugin):
+    """Quantiles of the sizes of a plugin's records of changes, for a floor to write: one size
+    would round up to one size of memory chunk."""
+    fractions = ",".join(f"{(2 * i + 1) / (2 * QUANTILES):.6f}" for i in range(QUANTILES))
+    select = (f"array_to_string(percentile_disc(ARRAY[{fractions}]) WITHIN GROUP (ORDER BY octet_length(data)) "
+              "FILTER (WHERE data ~ '^\\{\"action\":\"[DIU]\"'), '/')")
+    with server.Session(stream.home, stream.database, stream.settings) as session:
+        return session.ask(peek_query(stream, plugin, peek_slot(stream, plugin), select))
+
+
+def sizes_for(stream, plugin, size, floors):
+    """What the floors that write as much as this plugin ask for, by their marks."""
+    sizes = {}
+    for mark in (f"{{size of {plugin.id}}}", f"{{sizes of {plugin.id}}}"):
+        if any(mark in value for floor in floors for value in floor.options.values()):
+            sizes[mark] = (str(round(size / stream.changes)) if mark.startswith("{size ")
+                           else record_sizes(stream, plugin))
+    return sizes
 
 
 def sized_after(plugin):
@@ -353,62 +376,109 @@ def sized_after(plugin):
     return found and found.group(1)
 
 
+def compared(stream, plugin, expected, context):
+    """Warm up the ways over a connection, and hold the text that arrives to what it must be.
+    The sample of pg_recvlogical and whether it was disturbed."""
+    target = paths.BUILD / "stream"
+    with disturb.Watch() as watch:
+        sample = measure_recvlogical(stream, plugin, target)
+    compare_text(stream, plugin, target, expected, context)
+    if not plugin.pipe:
+        measure_receiver(stream, plugin)
+    return sample, watch.disturbed
+
+
 def fitted(plugin, sizes, workload):
-    """The plugin with the workload's values in its options; "sizes": bytes per change by engine."""
+    """The plugin with the workload's values, and the sizes by their marks, in its options."""
     large = "bench_cjk" if workload.dictionary == "cjk100k" else "bench_ascii"
 
     def fill(text):
-        return SIZE_OF.sub(lambda found: str(sizes[found.group(1)]), text).replace("bench_large", large)
+        for mark, value in (sizes | {"bench_large": large}).items():
+            text = text.replace(mark, value)
+        return text
+    options = {name: fill(value) for name, value in plugin.options.items()}
+    return dataclasses.replace(plugin, options=options, changes=fill(plugin.changes))
 
-    return dataclasses.replace(plugin, changes=fill(plugin.changes),
-                               options={name: fill(value) for name, value in plugin.options.items()})
+
+def with_rate(stream, sample):
+    return sample | {"rate": stream.changes / sample["wall"]}
 
 
 def measurement(stream, plugin, way):
     def measure():
         if way == "peek":
-            sample = measure_peek(stream, plugin)
-        elif way == "recvlogical":
-            sample = measure_recvlogical(stream, plugin, paths.BUILD / "stream")
-        else:
-            sample = measure_receiver(stream, plugin)
-        return sample | {"rate": stream.changes / sample["wall"]}
+            return with_rate(stream, measure_peek(stream, plugin))
+        if way == "recvlogical":
+            return with_rate(stream, measure_recvlogical(stream, plugin, paths.BUILD / "stream"))
+        return with_rate(stream, measure_receiver(stream, plugin))
     return measure
 
 
-def run_workload(workload, plugins, homes, oracle, context):
-    """Load, probe, time.  "homes": servers; a plugin runs on its own or the first."""
+def cells_of(plugin, stream, short, expected, context):
+    """Check a plugin; (its cells, bytes that it sends, 0 for a pipe)."""
+    workload = stream.workload
+    ways = [way for way in workload.operations
+            if (not plugin.pipe or way == "recvlogical") and (not context.ways or way in context.ways)]
+    size = 0 if plugin.pipe else counted(stream, plugin, context)
+    sample, disturbed = compared(short, plugin, expected, context)
+    cells = []
+    for way in ways:
+        cell = schedule.Cell(workload.id, plugin.id, way, "wall",
+                             measurement(stream if way == "peek" else short, plugin, way))
+        if plugin.pipe and sample["wall"] > context.limits.cell_seconds:
+            # Too slow to repeat: the check has measured it once.
+            cell.preload(with_rate(short, sample), schedule.SLOWEST_FACTOR * sample["wall"], disturbed)
+        cells.append(cell)
+    return cells, size
+
+
+def load(workload, homes, context):
+    """{server: (stream, short stream)}, which are the same one if the tier wants no shorter."""
     size = workload.sizes[context.tier]
-    streams = {home: Stream(home, workload, size) for home in homes}
-    expected = {home: Expected(stream, oracle) for home, stream in streams.items()}
-    result = [rows.single(workload.id, "", "stream", "changes", streams[homes[0]].changes, "rows")]
+    short_size = size // SHORT[context.tier]
+    streams = {}
+    for home in homes:
+        stream = Stream(home, workload, size)
+        streams[home] = stream, Stream(home, workload, short_size, "_short") if short_size != size else stream
+    return streams
+
+
+def run_workload(workload, plugins, homes, oracle, context):
+    """Load, check, time.  "homes": servers; a plugin runs on its own or the first."""
+    with context.phase("load"):
+        streams = load(workload, homes, context)
+    expected = {home: Expected(short, oracle) for home, (_, short) in streams.items()}
+    stream, short = streams[homes[0]]
+    result = [rows.single(workload.id, "", "stream", "changes", stream.changes, "rows"),
+              rows.single(workload.id, "", "short stream", "changes", short.changes, "rows")]
     sizes = {}
     cells = []
-    ordered = sorted(plugins, key=lambda p: (sized_after(p) is not None, bool(p.pipe)))
-    for plugin in ordered:
+    for plugin in sorted(plugins, key=lambda p: (sized_after(p) is not None, bool(p.pipe))):
         home = plugin.home or homes[0]
-        model = sized_after(plugin)
-        if model is not None and model not in sizes:
-            context.report(f"skipped {plugin.id} at {workload.id}: no {model} to take the size from")
-            continue
         plugin = fitted(plugin, sizes, workload)
-        stream = streams[home]
-        size = probe(stream, plugin, expected[home], context)
-        if size is None:
+        if sized_after(plugin) is not None:
+            context.report(f"skipped {plugin.id} at {workload.id}: no {sized_after(plugin)} to take the size from")
             continue
-        sizes[plugin.id] = round(size / stream.changes)
-        result.append(rows.single(workload.id, plugin.id, "stream", "size", size / 1e6, "MB"))
-        for way in workload.operations:
-            if (not plugin.pipe or way == "recvlogical") and (not context.ways or way in context.ways):
-                cells.append(schedule.Cell(workload.id, plugin.id, way, "wall", measurement(stream, plugin, way)))
+        try:
+            with context.phase("check"):
+                more, size = cells_of(plugin, *streams[home], expected[home], context)
+                sizes |= sizes_for(streams[home][0], plugin, size, plugins)
+        except (RuntimeError, ValueError, building.Skip) as problem:
+            context.report(f"skipped {plugin.id} at {workload.id}: {problem}")
+            continue
+        cells += more
+        if size:
+            result.append(rows.single(workload.id, plugin.id, "stream", "size", size / 1e6, "MB"))
     if not context.check_only:
         for way in workload.operations:
             group = [cell for cell in cells if cell.workload == way]
-            schedule.run_rounds(group, context.limits, context.report)
+            with context.phase(way):
+                schedule.run_rounds(group, context.limits, context.report)
             for cell in group:
                 result += rows.from_cell(cell, UNITS)
-    for stream in streams.values():
-        stream.drop()
+    for pair in streams.values():
+        for each in dict.fromkeys(pair):
+            each.drop()
     return result
 
 
@@ -434,6 +504,5 @@ def available(engines, home, context):
 def run(workloads, engines, homes, oracle, context, plugins=None):
     plugins = plugins or available(engines, homes[0], context)
     for workload in workloads:
-        begin = time.monotonic()
-        context.write(run_workload(workload, plugins, homes, oracle, context))
-        context.report(f"{workload.id}: {time.monotonic() - begin:.0f} s")
+        with context.dataset(workload):
+            context.write(run_workload(workload, plugins, homes, oracle, context))

@@ -3,9 +3,8 @@
 import json
 import select
 import subprocess
-import time
 
-from benchlib import building, rows, schedule, texts
+from benchlib import building, disturb, rows, schedule, texts
 
 UNITS = {"speed": "MiB/s", "time": "ms", "share": "1"}
 START_SECONDS = 300         # for building an engine's automaton
@@ -113,6 +112,39 @@ def measurement(driver, operation, seconds):
     return measure
 
 
+class Running:
+    """Drivers that stay for the next text, as long as the terms are the same."""
+
+    def __init__(self):
+        self.terms = None
+        self.drivers = {}
+
+    def get(self, engine, command, workload, files, report):
+        """A driver with the text, or None with a message."""
+        terms, text = files
+        if terms != self.terms:
+            self.close()
+            self.terms = terms
+        driver = self.drivers.get(engine.id)
+        if driver is not None:
+            try:
+                if driver.ask(f"text {text}") is None:
+                    raise building.Skip("it cannot change its text")
+                driver.text_bytes = int(driver.ask("info")[3])
+                return driver
+            except building.Skip:       # it failed at the last text; a new one may not
+                self.drivers.pop(engine.id).close()
+        driver = start(engine, command, workload, files, report)
+        if driver is not None:
+            self.drivers[engine.id] = driver
+        return driver
+
+    def close(self):
+        for driver in self.drivers.values():
+            driver.close()
+        self.drivers = {}
+
+
 def start(engine, command, workload, files, report):
     """A driver, or None with a message."""
     limit = engine.directives().get("max-terms")
@@ -120,7 +152,9 @@ def start(engine, command, workload, files, report):
         report(f"skipped {engine.id} at {workload.id}: not for more than {limit[0]} terms")
         return None
     try:
-        driver = Driver(command, *files)
+        with disturb.Watch() as watch:
+            driver = Driver(command, *files)
+        driver.disturbed = watch.disturbed
         info = driver.ask("info")
     except building.Skip as reason:
         report(f"skipped {engine.id} at {workload.id}: {reason}")
@@ -138,49 +172,59 @@ def static_rows(engine, workload, driver):
             rows.single(workload.id, engine.id, "build", "memory", peak_kib / 1024, "MiB")]
 
 
-def run_workload(workload, engines, commands, context):
+def run_workload(workload, engines, commands, context, running):
     """Verify and time one workload; returns the rows."""
-    files = files_of(workload, workload.sizes[context.tier])
-    answers = oracle_answers(commands["oracle"], workload, files)
-    drivers = []
+    with context.phase("texts"):
+        files = files_of(workload, workload.sizes[context.tier])
+        answers = oracle_answers(commands["oracle"], workload, files)
     cells = []
     result = []
-    try:
-        for engine in engines:
-            if engine.kind == "oracle" or engine.id not in commands:
-                continue
-            driver = start(engine, commands[engine.id], workload, files, context.report)
-            if driver is None:
-                continue
-            drivers.append(driver)
-            try:
+    for engine in engines:
+        if engine.kind == "oracle" or engine.id not in commands:
+            continue
+        with context.phase("start"):
+            driver = running.get(engine, commands[engine.id], workload, files, context.report)
+        if driver is None:
+            continue
+        try:
+            with context.phase("check"):
                 operations = verified(driver, engine, workload, answers)
-            except WrongAnswer as wrong:
-                context.wrong(str(wrong))
-                continue
-            except building.Skip as reason:
-                context.report(f"skipped {engine.id} at {workload.id}: {reason}")
-                continue
-            result += static_rows(engine, workload, driver)
-            for operation in operations:
-                judge = "time" if operation == "build" else "speed"
-                cells.append(schedule.Cell(workload.id, engine.id, operation, judge,
-                                           measurement(driver, operation, context.sample_seconds)))
-        if not context.check_only:
-            for operation in workload.operations:
-                group = [cell for cell in cells if cell.workload == operation]
+        except WrongAnswer as wrong:
+            context.wrong(str(wrong))
+            continue
+        except building.Skip as reason:
+            context.report(f"skipped {engine.id} at {workload.id}: {reason}")
+            continue
+        result += static_rows(engine, workload, driver)
+        for operation in operations:
+            judge = "time" if operation == "build" else "speed"
+            cell = schedule.Cell(workload.id, engine.id, operation, judge,
+                                 measurement(driver, operation, context.sample_seconds))
+            seconds = int(driver.info[1]) / 1e9
+            if operation == "build" and seconds > context.limits.cell_seconds:
+                # Too slow to repeat: starting has measured it once.
+                cell.preload({"time": seconds * 1e3}, schedule.SLOWEST_FACTOR * seconds, driver.disturbed)
+            cells.append(cell)
+    if not context.check_only:
+        for operation in workload.operations:
+            group = [cell for cell in cells if cell.workload == operation]
+            with context.phase("measure"):
                 schedule.run_rounds(group, context.limits, context.report)
-                for cell in group:
-                    result += rows.from_cell(cell, UNITS)
-    finally:
-        for driver in drivers:
-            driver.close()
+            for cell in group:
+                result += rows.from_cell(cell, UNITS)
     return result
+
+
+def run_workloads(workloads, engines, commands, context):
+    running = Running()
+    try:
+        for workload in sorted(workloads, key=lambda w: w.dictionary):
+            with context.dataset(workload):
+                context.write(run_workload(workload, engines, commands, context, running))
+    finally:
+        running.close()
 
 
 def run(workloads, engines, context):
     commands = building.build_all([e for e in engines if e.kind in ("match", "limit", "oracle")], context.report)
-    for workload in workloads:
-        begin = time.monotonic()
-        context.write(run_workload(workload, engines, commands, context))
-        context.report(f"{workload.id}: {time.monotonic() - begin:.0f} s")
+    run_workloads(workloads, engines, commands, context)

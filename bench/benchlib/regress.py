@@ -44,9 +44,7 @@ def run_match(workloads, engines, tree, run):
             commands |= building.build_all([theirs], run.report)
     if not {ours.id, theirs.id} <= commands.keys():
         raise building.Skip("one of the two cores cannot be built")
-    for workload in workloads:
-        run.write(match.run_workload(workload, [ours, theirs], commands, run))
-        run.report(f"{workload.id} measured")
+    match.run_workloads(workloads, [ours, theirs], commands, run)
 
 
 def run_server(by_kind, engines, tree, run):

@@ -2,7 +2,7 @@
 
 import math
 
-from benchlib import paths, registry, rows, stats, svg
+from benchlib import cli, registry, rows, stats, svg
 
 LOWER_IS_BETTER = {"s", "ms", "MiB", "MB", "instructions", "instructions/byte"}
 PEERS = ("match", "decode", "sql")
@@ -317,15 +317,8 @@ def facts_page(page, facts):
     page.table(["fact", "value"], [[name, value] for name, value in facts.items()])
 
 
-def newest_run():
-    runs = sorted((f.parent for f in paths.RUNS.glob("*/rows.tsv")), key=lambda f: (f / "rows.tsv").stat().st_mtime)
-    if not runs:
-        raise registry.UsageError("no results yet: bench/bench quick")
-    return runs[-1]
-
-
 def write(folders, out):
-    folders = folders or [newest_run()]
+    folders = folders or [cli.newest_run()]
     all_rows = [row for folder in folders for row in rows.read(folder)]
     results = Results(all_rows)
     out.mkdir(parents=True, exist_ok=True)

@@ -5,8 +5,9 @@ import time
 
 from benchlib import disturb, stats
 
-FEWEST = 2          # samples, without which there is no error to give ...
-SLOW_FACTOR = 10    # ... unless one sample takes many times a cell's time
+FEWEST = 3          # samples for an error worth giving ...
+SLOW_FACTOR = 4     # ... two if they take many times a cell's time
+SLOWEST_FACTOR = 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -35,6 +36,12 @@ class Cell:
     spent: float = 0.0
     failure: str = ""
 
+    def preload(self, sample, seconds, disturbed=False):
+        """Take what was measured already, by the check of answers, as the first round's sample."""
+        self.samples.append(sample)
+        self.disturbed.append(disturbed)
+        self.spent += seconds
+
     def series(self, metric):
         """The values of a metric by round."""
         return [None if s is None else s.get(metric) for s in self.samples]
@@ -48,10 +55,9 @@ class Cell:
         if self.failure:
             return True
         measured = len(stats.present(self.samples))
-        if self.spent >= limits.cell_seconds and measured >= FEWEST:
-            return True
-        if self.spent >= SLOW_FACTOR * limits.cell_seconds and measured >= 1:
-            return True
+        for factor, fewest in ((1, FEWEST), (SLOW_FACTOR, 2), (SLOWEST_FACTOR, 1)):
+            if self.spent >= factor * limits.cell_seconds and measured >= fewest:
+                return True
         if len(self.judged()) < limits.min_rounds:
             return False
         return stats.relative_error(self.judged()) < limits.target_error
@@ -65,9 +71,19 @@ def rotated(items, round_number):
     return items[start:] + items[:start]
 
 
+def fill(cells, rounds):
+    """Keep the lists in step, so that rounds pair."""
+    for cell in cells:
+        while len(cell.samples) < rounds:
+            cell.samples.append(None)
+            cell.disturbed.append(False)
+
+
 def run_rounds(cells, limits, report=lambda message: None):
     """Measure the cells until all are done.  Warm-up is the caller's."""
-    for round_number in range(limits.max_rounds):
+    first = max((len(cell.samples) for cell in cells), default=0)
+    fill(cells, first)
+    for round_number in range(first, limits.max_rounds):
         active = [cell for cell in rotated(cells, round_number) if not cell.done(limits)]
         if not active:
             break
@@ -83,7 +99,4 @@ def run_rounds(cells, limits, report=lambda message: None):
             cell.spent += time.monotonic() - begin
             cell.samples.append(sample)
             cell.disturbed.append(watch.disturbed)
-        for cell in cells:          # keep the lists in step, so that rounds pair
-            if len(cell.samples) <= round_number:
-                cell.samples.append(None)
-                cell.disturbed.append(False)
+        fill(cells, round_number + 1)

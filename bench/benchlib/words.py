@@ -159,6 +159,17 @@ def email_addresses():
     return list(addresses)
 
 
+def long_terms():
+    """10,000 passages of 100 to 300 bytes of English."""
+    rng = random.Random(14)
+    text = b" ".join(english_text().split()).decode("ascii", "ignore").encode()
+    terms = {}
+    while len(terms) < 10_000:
+        start = rng.randrange(len(text) - 300)
+        terms[text[start:start + rng.randint(100, 300)].strip()] = None
+    return [t for t in terms if len(t) >= 90]
+
+
 DICTIONARIES = {
     "ascii1k": lambda: random_terms(1_000, 1),
     "ascii10k": lambda: random_terms(10_000, 2),
@@ -168,6 +179,7 @@ DICTIONARIES = {
     "cjk1114": cjk_small,
     "cjk100k": cjk_large,
     "emails10k": email_addresses,
+    "long10k": long_terms,
     "words": lambda: sorted({w for w in english_words() if len(w) >= 5}),
     "runs": lambda: [b"a" * k + b"b" for k in range(1, 201)],
     "overlap": lambda: [b"a", b"a" * 200 + b"b"],

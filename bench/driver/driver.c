@@ -10,6 +10,7 @@
  *   info                     ok BYTES BUILD_NS PEAK_KIB TEXT_BYTES ROWS
  *   time OP SECONDS LIMIT    ok ANSWER ITERATIONS NS   (repeats for SECONDS, at most LIMIT times)
  *   verify OP [FILE]         ok ANSWER HASH            (hash of the output; FILE receives it)
+ *   text FILE                ok                        (another text for the same terms)
  *   quit
  *
  * OP is contains, find, overlapping, replace, rows-contains, rows-find,
@@ -285,17 +286,51 @@ verify_operation(session *s, const operation *op, const char *path)
 	printf("ok %llu %016llx\n", (unsigned long long) answer, (unsigned long long) hash);
 }
 
+/* Bytes that a replaced text can have at most. */
+static size_t
+output_bound(const session *s)
+{
+	size_t		shortest = SIZE_MAX;
+
+	for (size_t i = 0; i < s->nterms; i++)
+		shortest = s->terms[i].len < shortest ? s->terms[i].len : shortest;
+	if (shortest == 0)
+		fail("an empty term", "");
+	return s->text.len + s->nrows + 64 + (s->text.len / shortest + 1) * REPLACEMENT_LEN;
+}
+
+/* Make a file the text, instead of the one before. */
+static void
+read_text(session *s, const char *path)
+{
+	free((void *) s->text.bytes);
+	free(s->rows);
+	free(s->out);
+	s->text = read_file(path);
+	s->rows = split_lines(s->text, &s->nrows);
+	s->out = malloc(output_bound(s));
+	if (s->out == NULL)
+		fail("out of memory", "");
+}
+
 static bool
 answer_command(session *s, const char *line)
 {
 	char		verb[16] = "";
-	char		name[32] = "";
+	char		name[4096] = "";
 	char		rest[4096] = "";
 	const operation *op;
 
-	sscanf(line, "%15s %31s %4095[^\n]", verb, name, rest);
+	sscanf(line, "%15s %4095s %4095[^\n]", verb, name, rest);
 	if (strcmp(verb, "quit") == 0)
 		return false;
+	if (strcmp(verb, "text") == 0)
+	{
+		sscanf(line, "text %4095[^\n]", name);
+		read_text(s, name);
+		printf("ok\n");
+		return true;
+	}
 	if (strcmp(verb, "info") == 0)
 	{
 		printf("ok %zu %llu %ld %zu %zu\n", match_engine.bytes(s->engine),
@@ -320,19 +355,6 @@ answer_command(session *s, const char *line)
 	return true;
 }
 
-/* Bytes that a replaced text can have at most. */
-static size_t
-output_bound(const session *s)
-{
-	size_t		shortest = SIZE_MAX;
-
-	for (size_t i = 0; i < s->nterms; i++)
-		shortest = s->terms[i].len < shortest ? s->terms[i].len : shortest;
-	if (shortest == 0)
-		fail("an empty term", "");
-	return s->text.len + s->nrows + 64 + (s->text.len / shortest + 1) * REPLACEMENT_LEN;
-}
-
 int
 main(int argc, char **argv)
 {
@@ -351,11 +373,7 @@ main(int argc, char **argv)
 	if (s.engine == NULL)
 		fail("the engine cannot be built", "");
 	s.peak_kib = status_kib("VmHWM:") - before;
-	s.text = read_file(argv[2]);
-	s.rows = split_lines(s.text, &s.nrows);
-	s.out = malloc(output_bound(&s));
-	if (s.out == NULL)
-		fail("out of memory", "");
+	read_text(&s, argv[2]);
 	printf("ready\n");
 	fflush(stdout);
 	while (fgets(line, sizeof line, stdin) != NULL && answer_command(&s, line))

@@ -170,6 +170,11 @@ pub fn main<E: Engine>() {
             Some(&"quit") => return,
             Some(&"info") => Some(format!("ok {} {build_ns} {peak_kib} {} {}",
                 session.engine.bytes(), session.text.len(), session.rows.len())),
+            Some(&"text") => {
+                (session.text, session.rows) = read_lines(&line["text ".len()..]);
+                session.out = Vec::new();
+                Some("ok".to_string())
+            }
             Some(&"time") if words.len() > 1 => session.time(words[1], number(2), number(3) as u64),
             Some(&"verify") if words.len() > 1 => session.verify(words[1], words.get(2).copied()),
             _ => None,

@@ -53,6 +53,10 @@ def main():
         command = line.split()
         if command == ["quit"]:
             return
+        if command[:1] == ["text"]:
+            text = line.removeprefix("text ").rstrip("\n")
+            print("ok", flush=True)
+            continue
         print(answer(command, terms, text), flush=True)
 
 

@@ -1,11 +1,13 @@
 /*
  * bench_floor.c
- *		The least that any output plugin costs: writes "bytes" constant bytes
- *		per change, nothing for 0, and looks at no tuple.
+ *		The least that any output plugin costs: writes constant bytes for each
+ *		change and looks at no tuple.
  *
- * With bytes=1 it is the floor of decoding and handing over; with the size
+ * bytes=N, or bytes=N/N/...: the sizes to write, in turn; 0 writes nothing.
+ * per-transaction=on: one record a transaction, which grows change by change.
+ *
+ * With bytes=1 it is the floor of decoding and handing over; with the sizes
  * that another plugin writes it is the floor of whoever writes that much.
- * With per-transaction they are gathered into one message a transaction.
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
@@ -20,17 +22,44 @@ PG_MODULE_MAGIC;
 
 extern PGDLLEXPORT void _PG_output_plugin_init(OutputPluginCallbacks *cb);
 
+#define MAX_SIZES	256
+#define STRIDE		37			/* through the sizes, so that ascending ones mix */
+
 typedef struct floor_state
 {
-	int			bytes;
+	int			sizes[MAX_SIZES];
+	int			nsizes;
+	int			next;
 	bool		per_transaction;
 	char	   *payload;
 } floor_state;
+
+/* Read "N/N/..."; the largest. */
+static int
+parse_sizes(floor_state *state, const char *text)
+{
+	int			largest = 0;
+
+	for (;;)
+	{
+		char	   *end;
+		long		size = strtol(text, &end, 10);
+
+		if (end == text || size < 0 || size > 100 * 1024 * 1024 || state->nsizes == MAX_SIZES)
+			elog(ERROR, "invalid bytes");
+		state->sizes[state->nsizes++] = (int) size;
+		largest = Max(largest, (int) size);
+		if (*end != '/')
+			return largest;
+		text = end + 1;
+	}
+}
 
 static void
 floor_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_init)
 {
 	floor_state *state = palloc0(sizeof *state);
+	int			largest = 0;
 	ListCell   *cell;
 
 	foreach(cell, ctx->output_plugin_options)
@@ -38,14 +67,14 @@ floor_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_ini
 		DefElem    *option = lfirst(cell);
 
 		if (strcmp(option->defname, "bytes") == 0 && option->arg != NULL)
-			state->bytes = atoi(strVal(option->arg));
+			largest = parse_sizes(state, strVal(option->arg));
 		else if (strcmp(option->defname, "per-transaction") == 0)
 			state->per_transaction = true;
 	}
-	if (state->bytes < 0 || state->bytes > 100 * 1024 * 1024)
-		elog(ERROR, "bytes out of range");
-	state->payload = palloc(state->bytes + 1);
-	memset(state->payload, 'x', state->bytes);
+	if (state->nsizes == 0)
+		state->nsizes = 1;
+	state->payload = palloc(largest + 1);
+	memset(state->payload, 'x', largest);
 	opt->output_type = OUTPUT_PLUGIN_TEXTUAL_OUTPUT;
 	ctx->output_plugin_private = state;
 }
@@ -53,14 +82,18 @@ floor_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_ini
 static void
 floor_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
-	if (((floor_state *) ctx->output_plugin_private)->per_transaction)
+	floor_state *state = ctx->output_plugin_private;
+
+	if (state->per_transaction)
 		OutputPluginPrepareWrite(ctx, true);
 }
 
 static void
 floor_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn)
 {
-	if (((floor_state *) ctx->output_plugin_private)->per_transaction)
+	floor_state *state = ctx->output_plugin_private;
+
+	if (state->per_transaction)
 		OutputPluginWrite(ctx, true);
 }
 
@@ -69,12 +102,14 @@ floor_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relati
 			 ReorderBufferChange *change)
 {
 	floor_state *state = ctx->output_plugin_private;
+	int			size = state->sizes[state->next];
 
-	if (state->bytes == 0)
+	state->next = (state->next + STRIDE) % state->nsizes;
+	if (size == 0)
 		return;
 	if (!state->per_transaction)
 		OutputPluginPrepareWrite(ctx, true);
-	appendBinaryStringInfo(ctx->out, state->payload, state->bytes);
+	appendBinaryStringInfo(ctx->out, state->payload, size);
 	if (!state->per_transaction)
 		OutputPluginWrite(ctx, true);
 }
