@@ -270,6 +270,7 @@ typedef struct AcdatDecoder
 	acd_allocator allocator_storage;
 
 	HTAB	   *plans;
+	AcdatPlan  *last_plan;		/* of the change before, or NULL */
 	HTAB	   *dependencies;	/* oids of other relations that plans depend on */
 	bool		in_stream;		/* in a block of a streamed transaction */
 	bool		begun;			/* the current transaction's begin was emitted */

@@ -137,6 +137,8 @@ remove_plan(AcdatDecoder *decoder, AcdatPlan *plan)
 {
 	Oid			relid = plan->relid;
 
+	if (decoder->last_plan == plan)
+		decoder->last_plan = NULL;
 	if (plan->context != NULL)
 		MemoryContextDelete(plan->context);
 	hash_search(decoder->plans, &relid, HASH_REMOVE, NULL);
@@ -390,9 +392,14 @@ acdat_get_plan(AcdatDecoder *decoder, Relation relation)
 {
 	Oid			relid = RelationGetRelid(relation);
 	bool		found;
-	AcdatPlan  *plan = hash_search(decoder->plans, &relid, HASH_ENTER, &found);
+	AcdatPlan  *plan = decoder->last_plan;
 	MemoryContext old;
 
+	/* looking it up would be a third of what a change of a narrow row costs */
+	if (plan != NULL && plan->relid == relid && plan->valid && plan->complete)
+		return plan;
+	plan = hash_search(decoder->plans, &relid, HASH_ENTER, &found);
+	decoder->last_plan = plan;
 	if (found && plan->valid && plan->complete)
 		return plan;
 	if (found && plan->context != NULL)
