@@ -218,6 +218,17 @@ typedef struct acd_waiting
 	uint32_t	term;
 } acd_waiting;
 
+/* A match in the first period of text that repeats itself. */
+typedef struct acd_taken
+{
+	uint32_t	at;				/* relative to where the period begins */
+	uint32_t	len;
+	uint32_t	machine;
+	uint32_t	term;
+	bool		more;			/* shorter ones of the same start may follow */
+} acd_taken;
+
+#define ACD_MAX_TAKEN			32
 #define ACD_INLINE_WAITING		16
 #define ACD_FIRST_COST_LIMIT	4096	/* what a scan may spend on walks at first */
 
@@ -238,6 +249,17 @@ typedef struct acd_sweep
 	size_t		span_start;
 	size_t		span_end;
 
+	/* text that repeats itself (period.c) */
+	size_t		period_look;	/* no look for it before */
+	size_t		period_end;		/* how far the last that was found goes */
+	size_t		period_start;	/* of the first period */
+	uint32_t	period;
+	bool		recording;		/* matches of its first period: "taken" */
+	bool		missed;			/* a start in that was not looked at */
+	bool		matched;		/* something in that matched, or may have */
+	uint32_t	ntaken;
+	acd_taken	taken[ACD_MAX_TAKEN];
+
 	/* how much walking deep trees has cost, and what is instead of it */
 	uint64_t	cost;
 	size_t		cost_since;
@@ -246,6 +268,7 @@ typedef struct acd_sweep
 	acd_backlog *backlogs;		/* one a machine, or NULL */
 
 	acd_waiting *waiting;		/* a heap */
+	size_t		prompt;			/* bytes of the shortest term if each start is taken once, else 0 */
 	size_t		nwaiting;
 	size_t		waiting_capacity;
 	acd_waiting first_waiting[ACD_INLINE_WAITING];
@@ -269,6 +292,33 @@ acd_sweep_poll(acd_sweep *sweep, size_t work)
 	return ACD_LIKELY(sweep->unpolled < ACD_POLL_BYTES) ? ACD_OK : acd_sweep_poll_now(sweep);
 }
 
+/* ---- text that repeats itself (period.c) ---- */
+
+#define ACD_PERIOD_BYTES	1024	/* shorter texts are not looked at */
+
+extern acd_status acd_period_look(acd_sweep *sweep, size_t pos, uint32_t *period);
+
+/*
+ * Does text that repeats itself, enough to make use of that, begin at pos?
+ * If so *period, else 0, is after how many bytes it does.  All starts in
+ * them must then be taken, and acd_period_use be called.
+ */
+static inline acd_status
+acd_period_at(acd_sweep *sweep, size_t pos, uint32_t *period)
+{
+	*period = 0;
+	if (ACD_LIKELY(sweep->len - pos < ACD_PERIOD_BYTES || pos < sweep->period_look))
+		return ACD_OK;
+	return acd_period_look(sweep, pos, period);
+}
+
+/*
+ * All starts of the period at pos are taken, or "complete" is false: take
+ * those of the periods that follow, as far as they are the same.  *next is
+ * where to go on; it moves if that is elsewhere.
+ */
+extern acd_status acd_period_use(acd_sweep *sweep, size_t pos, bool complete, size_t *next);
+
 /* ---- match kinds (take.c) ---- */
 
 /*
@@ -281,13 +331,36 @@ extern acd_status acd_take_tree(acd_sweep *sweep, uint32_t machine, uint32_t ref
 /* Take the automaton's term "end" and the shorter ones that start with it. */
 extern acd_status acd_take_chain(acd_sweep *sweep, uint32_t machine, uint32_t end, size_t start);
 
+/* Take what was recorded of the period before "pos" again, until "end". */
+extern acd_status acd_take_repeats(acd_sweep *sweep, size_t pos, size_t end);
+
 /* Report what waits, as no start is left. */
 extern acd_status acd_take_rest(acd_sweep *sweep);
 
 /* ---- matches that wait (waiting.c) ---- */
 
-extern acd_status acd_waiting_add(acd_sweep *sweep, uint32_t machine, uint32_t term,
-								  size_t start, size_t end);
+extern acd_status acd_waiting_push(acd_sweep *sweep, uint32_t machine, uint32_t term,
+								   size_t start, size_t end);
+
+/*
+ * Report a match in its turn.  "more" says that shorter ones of the same start
+ * may follow.  A match that ends no later than any of the next start could,
+ * and before all that wait, need not wait itself.
+ */
+static inline acd_status
+acd_waiting_add(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start, size_t end, bool more)
+{
+	acd_match	match;
+
+	if (more || end - start > sweep->prompt + 1 || sweep->prompt == 0 ||
+		(sweep->nwaiting > 0 && sweep->waiting[0].end <= end))
+		return acd_waiting_push(sweep, machine, term, start, end);
+	match.start = start;
+	match.end = end;
+	match.machine = machine;
+	match.term = term;
+	return sweep->fn(sweep->arg, &match) != 0 ? ACD_ERR_STOPPED : acd_sweep_poll(sweep, 1);
+}
 
 /* Report those that end at or before "pos". */
 extern acd_status acd_waiting_report(acd_sweep *sweep, size_t pos);

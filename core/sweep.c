@@ -225,6 +225,7 @@ begin(acd_sweep *sweep)
 	sweep->stretch = 0;
 	sweep->waiting = sweep->first_waiting;
 	sweep->nwaiting = 0;
+	sweep->prompt = scan->nmachines == 1 && scan->machines[0]->ntiers == 1 ? scan->machines[0]->min_len : 0;
 	sweep->waiting_capacity = ACD_INLINE_WAITING;
 }
 
@@ -258,7 +259,10 @@ take_found(acd_sweep *sweep, const acd_machine *machine, size_t from, const foun
 		acd_status	status;
 
 		if (from + out->at[i] < sweep->resume)
+		{
+			sweep->missed = true;
 			continue;
+		}
 		status = acd_take_tree(sweep, 0, out->ref[i], from + out->at[i]);
 		if (status != ACD_OK)
 			return status;
@@ -317,9 +321,15 @@ run_any(acd_sweep *sweep)
 	while (status == ACD_OK && pos < last)
 	{
 		size_t		from = pos;
+		size_t		to = last - from > STRETCH ? from + STRETCH : last;
+		uint32_t	period;
 
-		pos = filters->starts(tier, sweep->text, sweep->len, from,
-							  last - from > STRETCH ? from + STRETCH : last, &hits);
+		status = acd_period_at(sweep, from, &period);
+		if (status != ACD_OK)
+			break;
+		if (period != 0 && to - from > period)
+			to = from + period;
+		pos = filters->starts(tier, sweep->text, sweep->len, from, to, &hits);
 		if (hits.n > 0)
 		{
 			if (!begun)
@@ -329,6 +339,8 @@ run_any(acd_sweep *sweep)
 		}
 		if (status == ACD_OK)
 			status = acd_sweep_poll(sweep, pos - from);
+		if (ACD_UNLIKELY(period != 0) && status == ACD_OK)
+			status = acd_period_use(sweep, from, pos == to, &pos);
 	}
 	return begun ? end(sweep, status) : status;
 }
@@ -355,7 +367,13 @@ run_single(acd_sweep *sweep)
 	{
 		size_t		from = pos;
 		size_t		to = last - from > STRETCH ? from + STRETCH : last;
+		uint32_t	period;
 
+		status = acd_period_at(sweep, from, &period);
+		if (status != ACD_OK)
+			break;
+		if (period != 0 && to - from > period)
+			to = from + period;
 		if (backlog_covers(sweep, 0, from))
 			pos = find_in_backlog(sweep, 0, from, to, &out);
 		else
@@ -369,6 +387,8 @@ run_single(acd_sweep *sweep)
 		}
 		if (status == ACD_OK)
 			status = acd_sweep_poll(sweep, pos - from);
+		if (ACD_UNLIKELY(period != 0) && status == ACD_OK)
+			status = acd_period_use(sweep, from, pos == to, &pos);
 		pos = pos > sweep->resume ? pos : sweep->resume;
 	}
 	return begun ? end(sweep, status) : status;
@@ -391,7 +411,7 @@ typedef struct source
 
 /* Find a source's next trees that start before "end". */
 static void
-refill(const acd_sweep *sweep, source *src, size_t end, uint32_t capacity)
+refill(acd_sweep *sweep, source *src, size_t end, uint32_t capacity)
 {
 	const acd_filters *filters = filters_of(sweep->scan, src->machine);
 	size_t		to = src->last < end ? src->last : end;
@@ -399,7 +419,10 @@ refill(const acd_sweep *sweep, source *src, size_t end, uint32_t capacity)
 
 	src->n = src->i = 0;
 	if (src->pos < sweep->resume)
+	{
 		src->pos = sweep->resume;
+		sweep->missed = true;
+	}
 	while (src->n == 0 && src->pos < to)
 	{
 		src->base = src->pos;
@@ -497,11 +520,23 @@ run_set(acd_sweep *sweep)
 	for (size_t pos = 0; status == ACD_OK && pos < sweep->len;)
 	{
 		size_t		stop = sweep->len - pos > STRETCH ? pos + STRETCH : sweep->len;
+		uint32_t	period;
 
+		status = acd_period_at(sweep, pos, &period);
+		if (status != ACD_OK)
+			break;
+		if (period != 0)
+			stop = pos + period;
 		status = merge(sweep, sources, nsources, stop, capacity);
 		if (status == ACD_OK)
 			status = acd_sweep_poll(sweep, stop - pos);
-		pos = stop;
+		if (period != 0 && status == ACD_OK)
+		{
+			status = acd_period_use(sweep, pos, true, &stop);
+			for (uint32_t i = 0; i < nsources; i++)
+				sources[i].pos = sources[i].pos > stop ? sources[i].pos : stop;
+		}
+		pos = stop > sweep->resume ? stop : sweep->resume;
 	}
 	return end(sweep, status);
 }
@@ -526,6 +561,9 @@ acd_sweep_run(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t l
 	sweep->resume = 0;
 	sweep->unpolled = 0;
 	sweep->backlogs = NULL;
+	sweep->period_look = scan->engine == ACD_ENGINE_AUTO ? 0 : SIZE_MAX;
+	sweep->period_end = 0;
+	sweep->recording = false;
 	if (scan->nmachines == 1 && scan->machines[0]->ntiers == 1)
 		return taker == ACD_TAKE_ANY && scan->machines[0]->tiers[0].step == 0 ?
 			run_any(sweep) : run_single(sweep);

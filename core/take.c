@@ -31,7 +31,7 @@ static inline acd_status
 settle(acd_sweep *sweep, size_t start)
 {
 	if (sweep->taker == ACD_TAKE_OVERLAPPING)
-		return sweep->nwaiting > 0 ? acd_waiting_report(sweep, start) : ACD_OK;
+		return sweep->nwaiting > 0 ? acd_waiting_report(sweep, start + sweep->prompt) : ACD_OK;
 	if (!sweep->open)
 		return ACD_OK;
 	if (sweep->taker == ACD_TAKE_COVER)
@@ -77,17 +77,35 @@ compete(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start, size_t 
 		*best = c;
 }
 
-/* Take one match. */
+/* Note a match for acd_take_repeats. */
+static ACD_NOINLINE void
+record(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start, size_t end, bool more)
+{
+	acd_taken  *taken;
+
+	if (sweep->ntaken++ >= ACD_MAX_TAKEN)
+		return;
+	taken = &sweep->taken[sweep->ntaken - 1];
+	taken->at = (uint32_t) (start - sweep->period_start);
+	taken->len = (uint32_t) (end - start);
+	taken->machine = machine;
+	taken->term = term;
+	taken->more = more;
+}
+
+/* Take one match; "more" says that shorter ones of the same start may follow. */
 static inline acd_status
-take(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start, size_t end)
+take(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start, size_t end, bool more)
 {
 	if (sweep->taker == ACD_TAKE_ANY)
 	{
 		sweep->open = true;
 		return ACD_ERR_STOPPED;
 	}
+	if (ACD_UNLIKELY(sweep->recording))
+		record(sweep, machine, term, start, end, more);
 	if (sweep->taker == ACD_TAKE_OVERLAPPING)
-		return acd_waiting_add(sweep, machine, term, start, end);
+		return acd_waiting_add(sweep, machine, term, start, end, more);
 
 	if (!sweep->open)
 	{
@@ -119,9 +137,10 @@ take_walk(acd_sweep *sweep, uint32_t machine, uint32_t ref, size_t start)
 	{
 		acd_status	status;
 
+		sweep->matched = true;
 		if (!acd_boundary(boundaries, start + walk.depth))
 			continue;
-		status = take(sweep, machine, term - 1, start, start + walk.depth);
+		status = take(sweep, machine, term - 1, start, start + walk.depth, false);
 		if (status != ACD_OK)
 			return status;
 	}
@@ -135,9 +154,18 @@ acd_take_tree(acd_sweep *sweep, uint32_t machine, uint32_t ref, size_t start)
 {
 	acd_status	status = settle(sweep, start);
 
-	if (status != ACD_OK || start < sweep->resume ||
-		!acd_boundary(sweep->scan->boundaries, start))
+	if (status != ACD_OK)
 		return status;
+	if (start < sweep->resume)
+	{
+		sweep->missed = true;
+		return ACD_OK;
+	}
+	if (!acd_boundary(sweep->scan->boundaries, start))
+	{
+		sweep->matched = true;	/* for all that is known */
+		return ACD_OK;
+	}
 	if (ACD_UNLIKELY((ref & ACD_REF_DEEP) != 0))
 	{
 		bool		wanted;
@@ -161,7 +189,8 @@ take_end(acd_sweep *sweep, uint32_t machine, uint32_t end, size_t start, bool *t
 
 	/* Always within the text in a verified machine. */
 	*taken = len <= sweep->len - start && acd_boundary(sweep->scan->boundaries, start + len);
-	return *taken ? take(sweep, machine, term, start, start + len) : ACD_OK;
+	return *taken ? take(sweep, machine, term, start, start + len,
+						 acd_le32(acd_end_record(m, end) + ACD_END_NEXT) != 0) : ACD_OK;
 }
 
 /* Take a chain. */
@@ -172,6 +201,7 @@ acd_take_chain(acd_sweep *sweep, uint32_t machine, uint32_t end, size_t start)
 	acd_status	status = settle(sweep, start);
 	bool		taken = false;
 
+	sweep->matched = sweep->matched || end != 0;
 	if (status != ACD_OK || end == 0 || start < sweep->resume ||
 		!acd_boundary(sweep->scan->boundaries, start))
 		return status;
@@ -201,11 +231,85 @@ acd_take_chain(acd_sweep *sweep, uint32_t machine, uint32_t end, size_t start)
 	return ACD_OK;
 }
 
+/* Is everything recorded reported at once, in the order in which it was taken? */
+static bool
+repeats_promptly(const acd_sweep *sweep)
+{
+	if (sweep->taker != ACD_TAKE_OVERLAPPING || sweep->nwaiting > 0 || sweep->prompt == 0)
+		return false;
+	for (uint32_t i = 0; i < sweep->ntaken; i++)
+		if (sweep->taken[i].more || sweep->taken[i].len > sweep->prompt + 1)
+			return false;
+	return true;
+}
+
+/* Report what was recorded again. */
+static acd_status
+report_repeats(acd_sweep *sweep, size_t pos, size_t end)
+{
+	acd_match_fn fn = sweep->fn;
+	void	   *arg = sweep->arg;
+
+	while (pos < end)
+	{
+		size_t		stop = end - pos > ACD_POLL_BYTES / 4 ? pos + ACD_POLL_BYTES / 4 : end;
+		size_t		from = pos;
+		acd_status	status;
+
+		for (; pos < stop; pos += sweep->period)
+			for (uint32_t i = 0; i < sweep->ntaken; i++)
+			{
+				const acd_taken *taken = &sweep->taken[i];
+				acd_match	match;
+
+				match.start = pos + taken->at;
+				match.end = match.start + taken->len;
+				match.machine = taken->machine;
+				match.term = taken->term;
+				if (match.start < end && fn(arg, &match) != 0)
+					return ACD_ERR_STOPPED;
+			}
+		status = acd_sweep_poll(sweep, (pos - from) / sweep->period * (sweep->ntaken + sweep->period));
+		if (status != ACD_OK)
+			return status;
+	}
+	return ACD_OK;
+}
+
+/* Take matches again, the periods that follow being equal. */
+acd_status
+acd_take_repeats(acd_sweep *sweep, size_t pos, size_t end)
+{
+	if (repeats_promptly(sweep))
+		return report_repeats(sweep, pos, end);
+	for (; pos < end; pos += sweep->period)
+	{
+		acd_status	status = acd_sweep_poll(sweep, sweep->period);
+
+		for (uint32_t i = 0; status == ACD_OK && i < sweep->ntaken; i++)
+		{
+			const acd_taken *taken = &sweep->taken[i];
+			size_t		start = pos + taken->at;
+
+			if (start >= end)
+				return ACD_OK;
+			status = settle(sweep, start);
+			if (status == ACD_OK && start >= sweep->resume)
+				status = take(sweep, taken->machine, taken->term, start, start + taken->len, taken->more);
+		}
+		if (status != ACD_OK)
+			return status;
+	}
+	return ACD_OK;
+}
+
 /* Report the rest. */
 acd_status
 acd_take_rest(acd_sweep *sweep)
 {
 	if (sweep->taker == ACD_TAKE_ANY)
 		return ACD_OK;
+	if (sweep->taker == ACD_TAKE_OVERLAPPING)
+		return acd_waiting_report(sweep, SIZE_MAX);
 	return settle(sweep, SIZE_MAX);
 }

@@ -58,9 +58,9 @@ grow(acd_sweep *sweep)
 	return ACD_OK;
 }
 
-/* Add a match. */
+/* Add a match to the heap. */
 acd_status
-acd_waiting_add(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start, size_t end)
+acd_waiting_push(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start, size_t end)
 {
 	acd_waiting w;
 	size_t		i;

@@ -139,13 +139,14 @@ count_match(void *arg, const acd_match *match)
 static const char *scan_text;
 static size_t scan_len;
 static acd_kind scan_kind;
+static acd_engine scan_engine;
 
 /* Scan the text. */
 static acd_status
 scan_once(void)
 {
 	acd_scan	scan = {.machines = set.pointers, .nmachines = set.nmachines, .kind = scan_kind,
-		.allocator = &counting};
+		.allocator = &counting, .engine = scan_engine};
 	size_t		n = 0;
 
 	return acd_find(&scan, scan_text, scan_len, count_match, &n);
@@ -212,12 +213,14 @@ main(void)
 	fail_each("seam check", seams, 10);
 	scan_text = text;
 	scan_len = sizeof(text);
+	scan_engine = ACD_ENGINE_AUTOMATON;
 	scan_kind = ACD_LEFTMOST_LONGEST;
 	fail_each("leftmost_longest", scan_once, 2);
 	scan_kind = ACD_LEFTMOST_FIRST;
 	fail_each("leftmost_first", scan_once, 2);
 	scan_kind = ACD_COVER;
 	fail_each("cover", scan_once, 2);
+	scan_engine = ACD_ENGINE_AUTO;
 
 	memset(text, '.', sizeof(text));
 	for (int k = ACD_ALL_OVERLAPPING; k <= ACD_COVER; k++)

@@ -226,10 +226,15 @@ test_fallback(void)
 	n = count_scan(text, sizeof(text), &used);
 	ok(n == 1 && !used, "also in short runs of what makes it slow");
 	memset(text + 3000, 'a', 4000);
+	n = count_scan(text, sizeof(text), &used);
+	ok(n == 1 && !used, "nor is it needed where a long run is skipped");
+	for (size_t i = 3000; i < 7000; i += 500)
+		text[i] = 'c';
 	memcpy(text + 9000, bytes, 390);
 	n = count_scan(text, sizeof(text), &used);
-	ok(n == 2 && used, "not in long ones");
-	memset(text + 200000, 'a', 100000);
+	ok(n == 2 && used, "but where they go on and on");
+	for (size_t i = 200000; i < 300000; i++)
+		text[i] = "ac"[i % 500 == 0];
 	memcpy(text + 299000, bytes, 390);
 	memcpy(text + 399000, bytes, 390);
 	n = count_scan(text, sizeof(text), &used);

@@ -97,8 +97,11 @@ main(void)
 	set_build(&set);
 	memset(text, 'a', TEXT_LEN);
 	check_all("a^k b in three machines on a^n");
-	for (size_t i = 0; i < TEXT_LEN; i += 97)
-		text[i] = 'b';
+	for (size_t i = 0; i < TEXT_LEN; i += 500)
+		text[i] = 'x';
+	check_all("a^k b in three machines on (x a^499)^n");
+	for (size_t i = 0; i < TEXT_LEN; i++)
+		text[i] = i % 97 == 0 ? 'b' : 'a';
 	check("a^k b in three machines on (b a^96)^n", ACD_COVER, NULL, 14);
 	check("a^k b in three machines on (b a^96)^n", ACD_LEFTMOST_LONGEST, NULL, 14);
 	set_free(&set);
@@ -109,6 +112,9 @@ main(void)
 	set_build(&set);
 	memset(text, 'a', TEXT_LEN);
 	check_all("a^1 to a^199 on a^n");
+	for (size_t i = 0; i < TEXT_LEN; i += 400)
+		text[i] = 'x';
+	check_all("a^1 to a^199 on (x a^399)^n");
 	set_free(&set);
 
 	/* Spans that wait on the stack, for a term that never comes. */
