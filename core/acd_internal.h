@@ -316,6 +316,27 @@ extern void *acd_grow_array(const acd_allocator *allocator, void *array,
 /* ---- digests (xxh64.c, sha256.c) ---- */
 
 extern uint64_t acd_xxh64(const void *data, size_t len, uint64_t seed);
+
+/*
+ * The same in steps, for who looks at the bytes anyway: what has just been
+ * hashed need not come from memory again.
+ */
+typedef struct acd_xxh64_state
+{
+	const unsigned char *data;
+	size_t		len;
+	size_t		done;			/* bytes hashed, a multiple of 32 */
+	uint64_t	seed;
+	uint64_t	acc[4];
+} acd_xxh64_state;
+
+extern void acd_xxh64_begin(acd_xxh64_state *state, const void *data, size_t len, uint64_t seed);
+
+/* Hash on until "until" bytes are done, or up to 31 more or fewer; never back. */
+extern void acd_xxh64_go_on(acd_xxh64_state *state, size_t until);
+
+extern uint64_t acd_xxh64_end(acd_xxh64_state *state);
+
 extern void acd_sha256(const void *data, size_t len, unsigned char digest[ACD_DIGEST_LEN]);
 
 /* Absorbing blocks with special instructions (sha256_x86.c), if there are any. */
@@ -562,15 +583,28 @@ acd_node_bytes(uint32_t path, uint32_t children)
 
 /* ---- opening (open_trees.c) ---- */
 
-/* Take and check the tiers' records, filters and tables. */
+/* Take and check the tiers' records, and find their filters and tables. */
 extern bool acd_open_tiers(acd_machine *machine, const unsigned char *tiers,
 						   const unsigned char *filters, uint64_t filters_size,
 						   const unsigned char *tables, uint64_t tables_size);
 
 /*
- * Check the trees, that each term has one node, and that each tree is found
- * through its tier's filters.
+ * Check the tables' slots, then the trees: that each term has one node, and
+ * that each tree is found through its tier's filters.  The checksum goes
+ * along.
  */
-extern bool acd_open_trees(const acd_machine *machine);
+extern bool acd_open_tables(const acd_machine *machine, acd_xxh64_state *checksum);
+extern bool acd_open_trees(const acd_machine *machine, acd_xxh64_state *checksum);
+
+/* Bytes that the checksum goes ahead of a check. */
+#define ACD_CHECK_AHEAD		16384
+
+/* Let the checksum be ahead of a check that has come to "at". */
+static inline void
+acd_checksum_along(acd_xxh64_state *checksum, const unsigned char *at)
+{
+	if (at >= checksum->data + checksum->done)
+		acd_xxh64_go_on(checksum, (size_t) (at - checksum->data) + ACD_CHECK_AHEAD);
+}
 
 #endif							/* ACD_INTERNAL_H */

@@ -55,17 +55,6 @@ read_tier(acd_tier *t, const unsigned char *record, uint32_t *filter_bits,
 	return true;
 }
 
-/* Are so many slots of a table in use, and one at least is not? */
-static bool
-check_table(const acd_tier *t, uint32_t groups)
-{
-	uint32_t	used = 0;
-
-	for (size_t i = 0; i <= t->table_mask; i++)
-		used += acd_le32(t->table + i * ACD_PREFIX_SLOT_SIZE + ACD_PREFIX_REF) != 0;
-	return used == groups && groups <= t->table_mask;
-}
-
 /* Take the tiers. */
 bool
 acd_open_tiers(acd_machine *machine, const unsigned char *tiers,
@@ -101,116 +90,164 @@ acd_open_tiers(acd_machine *machine, const unsigned char *tiers,
 		filters_size -= filter_bytes + starts_bytes + offsets_bytes;
 		tables += table_bytes;
 		tables_size -= table_bytes;
-		if (!check_table(t, acd_le32(t->classes - ACD_TIER_CLASSES + ACD_TIER_GROUPS)))
-			return false;
 	}
 	return filters_size == 0 && tables_size == 0;
 }
 
-/* Do a tier's classes let the prefix of a tree pass? */
-static bool
-classes_pass(const acd_tier *t, const unsigned char *prefix)
+/* Trees of a tier; each has one slot of its table. */
+static uint32_t
+tier_groups(const acd_tier *t)
 {
-	if (t->step == 0)
-		return acd_class_has(t->classes, prefix[0]) &&
-			(t->window > 1 ? acd_class_has(t->classes + 32, prefix[1]) : true);
-	for (uint32_t i = 0; i < t->window + t->step - 1; i++)
-		if (!acd_class_has(t->classes, prefix[i]))
+	return acd_le32(t->classes - ACD_TIER_CLASSES + ACD_TIER_GROUPS);
+}
+
+/* Are as many slots of each table in use as there are trees, and one at least is not? */
+bool
+acd_open_tables(const acd_machine *m, acd_xxh64_state *checksum)
+{
+	for (uint32_t i = 0; i < m->ntiers; i++)
+	{
+		const acd_tier *t = &m->tiers[i];
+		uint32_t	used = 0;
+
+		for (size_t k = 0; k <= t->table_mask; k++)
+		{
+			const unsigned char *slot = t->table + k * ACD_PREFIX_SLOT_SIZE;
+
+			acd_checksum_along(checksum, slot);
+			used += acd_le32(slot + ACD_PREFIX_REF) != 0;
+		}
+		if (used != tier_groups(t) || used > t->table_mask)
 			return false;
+	}
 	return true;
 }
 
-/* Are all bytes in the second class, as terms of one byte need? */
-static bool
-second_class_is_full(const acd_tier *t)
-{
-	for (unsigned c = 0; c < 256; c++)
-		if (!acd_class_has(t->classes + 32, (unsigned char) c))
-			return false;
-	return true;
-}
-
-/* Trees that wait to be looked for. */
+/*
+ * Trees of one tier that wait to be looked for: what a look needs is fetched
+ * from memory meanwhile.
+ */
 typedef struct batch
 {
+	const acd_tier *tier;
 	uint32_t	n;
-	uint32_t	root[BATCH];
-	uint32_t	tier[BATCH];
+	uint32_t	ref[BATCH];		/* as in the table */
 	uint64_t	hash[BATCH];
+	uint64_t	windows[BATCH][ACD_MAX_STEP];	/* hashes; only with steps */
 	uint32_t	found[ACD_MAX_TIERS];	/* trees found so far */
+
+	/* Bytes that the two classes of each tier must hold. */
+	unsigned char seen[ACD_MAX_TIERS][2][256];
 } batch;
 
 /* Look for the trees of a batch as a scan would. */
 static bool
 look_for(const acd_machine *m, batch *b)
 {
+	const acd_tier *t = b->tier;
+	unsigned	found = 1;
+
 	for (uint32_t i = 0; i < b->n; i++)
 	{
-		const acd_tier *t = &m->tiers[b->tier[i]];
-		const unsigned char *prefix = m->nodes + b->root[i] + ACD_NODE_SIZE;
-		uint32_t	ref = b->root[i];
-
-		if ((acd_le16(m->nodes + ref + ACD_NODE_LABEL) & ACD_NODE_ROOT_DEEP) != 0)
-			ref |= ACD_REF_DEEP;
-		if (acd_tier_lookup(t, b->hash[i]) != ref || !classes_pass(t, prefix))
+		if (acd_tier_lookup(t, b->hash[i]) != b->ref[i])
 			return false;
-		if (t->step == 0 && !acd_filter_has(t->filter, t->filter_shift, b->hash[i]))
-			return false;
-		if (t->step != 0 && !acd_filter_has(t->starts, t->starts_shift, b->hash[i]))
-			return false;
+		if (t->step == 0)
+			found &= acd_filter_has(t->filter, t->filter_shift, b->hash[i]);
+		else
+			found &= acd_filter_has(t->starts, t->starts_shift, b->hash[i]);
 		for (uint32_t o = 0; o < t->step; o++)
 		{
-			uint64_t	hash = acd_gram_hash(t, acd_le64(prefix + o));
+			uint64_t	hash = b->windows[i][o];
 
-			if (!acd_filter_has(t->filter, t->filter_shift, hash) ||
-				(t->offsets[acd_offsets_index(t, hash)] >> o & 1) == 0)
-				return false;
+			found &= acd_filter_has(t->filter, t->filter_shift, hash);
+			found &= t->offsets[acd_offsets_index(t, hash)] >> o;
 		}
-		b->found[b->tier[i]]++;
 	}
+	if (t != NULL)
+		b->found[t - m->tiers] += b->n;
 	b->n = 0;
-	return true;
+	return found != 0;
 }
 
-/* Check a root and put its tree into the batch. */
-static bool
+/* Put a tree into the batch. */
+static inline void
+add_to_batch(batch *b, const unsigned char *prefix, uint32_t ref, unsigned char seen[2][256])
+{
+	const acd_tier *t = b->tier;
+	uint32_t	n = b->n++;
+
+	/* A prefix's hash may read beyond it, but not beyond the last padding. */
+	uint64_t	prefix_hash = acd_prefix_hash(t, prefix);
+
+	b->ref[n] = ref;
+	b->hash[n] = prefix_hash;
+	ACD_PREFETCH(t->table + (prefix_hash >> t->table_shift) * ACD_PREFIX_SLOT_SIZE);
+	if (t->step == 0)
+	{
+		ACD_PREFETCH(t->filter + (prefix_hash >> t->filter_shift) * 8);
+		seen[0][prefix[0]] = 1;
+		if (t->window > 1)
+			seen[1][prefix[1]] = 1;
+		return;
+	}
+
+	ACD_PREFETCH(t->starts + (prefix_hash >> t->starts_shift) * 8);
+	for (uint32_t o = 0; o < t->step; o++)
+	{
+		/* All windows of such a tier have the same length. */
+		uint64_t	hash = (acd_le64(prefix + o) & t->gram_masks[0]) * t->multiplier;
+
+		b->windows[n][o] = hash;
+		ACD_PREFETCH(t->filter + (hash >> t->filter_shift) * 8);
+		ACD_PREFETCH(t->offsets + acd_offsets_index(t, hash));
+		seen[0][prefix[o]] = 1;
+	}
+	for (uint32_t i = t->step; i < t->window + t->step - 1; i++)
+		seen[0][prefix[i]] = 1;
+}
+
+/* Check a root's own fields and look for its tree. */
+static inline bool
 check_root(const acd_machine *m, batch *b, uint32_t offset)
 {
 	const unsigned char *root = m->nodes + offset;
 	uint32_t	label = acd_le16(root + ACD_NODE_LABEL);
 	uint32_t	tier = label & 0xFF;
-	const acd_tier *t;
+	uint32_t	path = acd_le16(root + ACD_NODE_PATH);
 
 	if ((label & ~(uint32_t) (0xFF | ACD_NODE_ROOT_DEEP)) != 0 || tier >= m->ntiers ||
 		((label & ACD_NODE_ROOT_DEEP) != 0 && m->nends == 0) ||
-		acd_le32(root + ACD_NODE_UP) != 0 ||
-		acd_le16(root + ACD_NODE_DEPTH) != acd_le16(root + ACD_NODE_PATH))
+		acd_le32(root + ACD_NODE_UP) != 0 || acd_le16(root + ACD_NODE_DEPTH) != path)
 		return false;
-	t = &m->tiers[tier];
-	if (acd_le16(root + ACD_NODE_PATH) < 1 ||
-		acd_le16(root + ACD_NODE_PATH) < acd_prefix_len(t, root[ACD_NODE_SIZE]))
-		return false;
-	b->root[b->n] = offset;
-	b->tier[b->n] = tier;
-
-	/* A prefix's hash may read beyond it, but not beyond the last padding. */
-	b->hash[b->n] = acd_prefix_hash(t, root + ACD_NODE_SIZE);
-	ACD_PREFETCH(t->table + (b->hash[b->n] >> t->table_shift) * ACD_PREFIX_SLOT_SIZE);
-	if (t->step != 0)
-		ACD_PREFETCH(t->starts + (b->hash[b->n] >> t->starts_shift) * 8);
-	for (uint32_t o = 0; o < t->step; o++)
+	if (b->n == BATCH || b->tier != &m->tiers[tier])
 	{
-		uint64_t	hash = acd_gram_hash(t, acd_le64(root + ACD_NODE_SIZE + o));
-
-		ACD_PREFETCH(t->filter + (hash >> t->filter_shift) * 8);
-		ACD_PREFETCH(t->offsets + acd_offsets_index(t, hash));
+		if (!look_for(m, b))
+			return false;
+		b->tier = &m->tiers[tier];
 	}
-	b->n++;
-	return b->n < BATCH || look_for(m, b);
+	if (path < 1 || path < acd_prefix_len(b->tier, root[ACD_NODE_SIZE]))
+		return false;
+	add_to_batch(b, root + ACD_NODE_SIZE,
+				 (label & ACD_NODE_ROOT_DEEP) != 0 ? offset | ACD_REF_DEEP : offset, b->seen[tier]);
+	return true;
+}
+
+/* Do a tier's classes let all trees pass? */
+static bool
+check_classes(const acd_tier *t, unsigned char seen[2][256])
+{
+	/* A term of one byte is looked for whatever follows it. */
+	bool		full = t->step == 0 && t->window == 1;
+
+	for (unsigned c = 0; c < 256; c++)
+		if ((seen[0][c] && !acd_class_has(t->classes, (unsigned char) c)) ||
+			((seen[1][c] || full) && !acd_class_has(t->classes + 32, (unsigned char) c)))
+			return false;
+	return true;
 }
 
 /* Check a node's own fields; *bytes is its size. */
-static bool
+static inline bool
 check_node(const acd_machine *m, uint64_t offset, uint64_t end, size_t *bytes)
 {
 	const unsigned char *node = m->nodes + offset;
@@ -283,7 +320,7 @@ is_zero(const unsigned char *bytes, size_t n)
  * that the next child is always the one behind the last.
  */
 bool
-acd_open_trees(const acd_machine *m)
+acd_open_trees(const acd_machine *m, acd_xxh64_state *checksum)
 {
 	batch		b = {0};
 	uint64_t	end;
@@ -302,12 +339,14 @@ acd_open_trees(const acd_machine *m)
 		uint64_t	next;
 		size_t		bytes;
 
+		acd_checksum_along(checksum, m->nodes + offset);
 		if (!check_node(m, offset, end, &bytes) || !check_root(m, &b, (uint32_t) offset))
 			return false;
-		tier = &m->tiers[acd_le16(m->nodes + offset + ACD_NODE_LABEL) & 0xFF];
+		tier = b.tier;
 		for (next = offset + bytes; offset < next;)
 		{
 			const unsigned char *node = m->nodes + offset;
+			uint32_t	nchildren = acd_le16(node + ACD_NODE_CHILDREN);
 
 			nnodes++;
 			if (acd_le32(node + ACD_NODE_TERM) != 0)
@@ -317,20 +356,15 @@ acd_open_trees(const acd_machine *m)
 					acd_le16(node + ACD_NODE_DEPTH) > tier->max_len)
 					return false;
 			}
-			if (!check_children(m, offset, end, &next))
+			if (nchildren != 0 && !check_children(m, offset, end, &next))
 				return false;
-			offset += acd_node_bytes(acd_le16(node + ACD_NODE_PATH), acd_le16(node + ACD_NODE_CHILDREN));
+			offset += acd_node_bytes(acd_le16(node + ACD_NODE_PATH), nchildren);
 		}
 	}
 	if (!look_for(m, &b) || nnodes != m->nnodes || nterms != m->nterms)
 		return false;
 	for (uint32_t t = 0; t < m->ntiers; t++)
-	{
-		const acd_tier *tier = &m->tiers[t];
-
-		if (b.found[t] != acd_le32(tier->classes - ACD_TIER_CLASSES + ACD_TIER_GROUPS) ||
-			(tier->step == 0 && tier->window == 1 && !second_class_is_full(tier)))
+		if (b.found[t] != tier_groups(&m->tiers[t]) || !check_classes(&m->tiers[t], b.seen[t]))
 			return false;
-	}
 	return true;
 }

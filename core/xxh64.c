@@ -57,36 +57,69 @@ finish(uint64_t hash, const unsigned char *p, size_t len)
 	return hash ^ (hash >> 32);
 }
 
+/* Begin the XXH64 of a byte string. */
+void
+acd_xxh64_begin(acd_xxh64_state *state, const void *data, size_t len, uint64_t seed)
+{
+	state->data = data;
+	state->len = len;
+	state->done = 0;
+	state->seed = seed;
+	state->acc[0] = seed + PRIME1 + PRIME2;
+	state->acc[1] = seed + PRIME2;
+	state->acc[2] = seed;
+	state->acc[3] = seed - PRIME1;
+}
+
+/* Go on to about "until" bytes of it. */
+void
+acd_xxh64_go_on(acd_xxh64_state *state, size_t until)
+{
+	size_t		end = until < state->len ? until : state->len;
+	const unsigned char *p = state->data + state->done;
+	uint64_t	a = state->acc[0];
+	uint64_t	b = state->acc[1];
+	uint64_t	c = state->acc[2];
+	uint64_t	d = state->acc[3];
+
+	for (; state->done < end && state->len - state->done >= 32; state->done += 32, p += 32)
+	{
+		a = mix(a, acd_le64(p));
+		b = mix(b, acd_le64(p + 8));
+		c = mix(c, acd_le64(p + 16));
+		d = mix(d, acd_le64(p + 24));
+	}
+	state->acc[0] = a;
+	state->acc[1] = b;
+	state->acc[2] = c;
+	state->acc[3] = d;
+}
+
+/* Go on to its end. */
+uint64_t
+acd_xxh64_end(acd_xxh64_state *state)
+{
+	const uint64_t *acc = state->acc;
+	uint64_t	hash;
+
+	acd_xxh64_go_on(state, state->len);
+	if (state->len >= 32)
+	{
+		hash = rotate(acc[0], 1) + rotate(acc[1], 7) + rotate(acc[2], 12) + rotate(acc[3], 18);
+		for (int i = 0; i < 4; i++)
+			hash = merge(hash, acc[i]);
+	}
+	else
+		hash = state->seed + PRIME5;
+	return finish(hash + (uint64_t) state->len, state->data + state->done, state->len - state->done);
+}
+
 /* XXH64 of a byte string. */
 uint64_t
 acd_xxh64(const void *data, size_t len, uint64_t seed)
 {
-	const unsigned char *p = data;
-	size_t		left = len;
-	uint64_t	hash;
+	acd_xxh64_state state;
 
-	if (len >= 32)
-	{
-		uint64_t	a = seed + PRIME1 + PRIME2;
-		uint64_t	b = seed + PRIME2;
-		uint64_t	c = seed;
-		uint64_t	d = seed - PRIME1;
-
-		for (; left >= 32; p += 32, left -= 32)
-		{
-			a = mix(a, acd_le64(p));
-			b = mix(b, acd_le64(p + 8));
-			c = mix(c, acd_le64(p + 16));
-			d = mix(d, acd_le64(p + 24));
-		}
-		hash = rotate(a, 1) + rotate(b, 7) + rotate(c, 12) + rotate(d, 18);
-		hash = merge(hash, a);
-		hash = merge(hash, b);
-		hash = merge(hash, c);
-		hash = merge(hash, d);
-	}
-	else
-		hash = seed + PRIME5;
-
-	return finish(hash + (uint64_t) len, p, left);
+	acd_xxh64_begin(&state, data, len, seed);
+	return acd_xxh64_end(&state);
 }
