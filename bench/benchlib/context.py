@@ -11,6 +11,7 @@ SAMPLE_SECONDS = {"tiny": 0.005, "quick": 0.05, "full": 0.2}
 LIMITS = {
     "tiny": schedule.Limits(min_rounds=2, max_rounds=2, cell_seconds=1),
     "quick": schedule.Limits(min_rounds=3, max_rounds=10, cell_seconds=0.5),
+    "regress": schedule.Limits(min_rounds=6, max_rounds=16, cell_seconds=1),
     "full": schedule.Limits(min_rounds=3, max_rounds=25, cell_seconds=4),
 }
 
@@ -27,11 +28,12 @@ class Context:
     skips: list = dataclasses.field(default_factory=list)
     phases: dict = dataclasses.field(default_factory=dict)
     progress: object = None
+    again: object = None            # function from measured cells to those to measure once more
     started: float = dataclasses.field(default_factory=time.monotonic)
 
     @property
     def limits(self):
-        limits = LIMITS[self.tier]
+        limits = LIMITS["regress" if self.again and self.tier == "quick" else self.tier]
         if self.rounds:
             return dataclasses.replace(limits, min_rounds=self.rounds, max_rounds=self.rounds,
                                        cell_seconds=float("inf"))
@@ -40,6 +42,16 @@ class Context:
     @property
     def sample_seconds(self):
         return SAMPLE_SECONDS[self.tier]
+
+    def measure(self, cells, phase="measure"):
+        """Run rounds of cells; once more those of which "again" doubts what came out."""
+        with self.phase(phase):
+            schedule.run_rounds(cells, self.limits, self.report)
+            doubted = self.again(cells) if self.again else []
+            for cell in doubted:
+                cell.reset()
+            if doubted:
+                schedule.run_rounds(doubted, self.limits, self.report)
 
     def report(self, message):
         """Progress and skipped peers, for the person who waits."""

@@ -166,7 +166,7 @@ def count_server(by_kind, engines, run, use_perf):
             home.sql(f"SELECT pg_drop_replication_slot('{stream.base}')")
         for workload in by_kind.get("sql", []):
             name = f"bench_{workload.id}"
-            sqlbench.load(home, name, workload, workload.sizes[TIER])
+            sqlbench.load(home, name, workload, workload.sizes[TIER], engines)
             for engine in sqlbench.read_statements(engines, workload, home, run):
                 jobs += [(workload.id, engine.id, f"{operation} +0", name, "", statement + ";",
                           f"{statement};\n{statement};")

@@ -208,8 +208,7 @@ def run_workload(workload, engines, commands, context, running):
     if not context.check_only:
         for operation in workload.operations:
             group = [cell for cell in cells if cell.workload == operation]
-            with context.phase("measure"):
-                schedule.run_rounds(group, context.limits, context.report)
+            context.measure(group)
             for cell in group:
                 result += rows.from_cell(cell, UNITS)
     return result

@@ -1,15 +1,18 @@
 """This tree against another commit: both built, both measured in the same rounds."""
 
 import dataclasses
+import statistics
 import subprocess
 import tarfile
 
-from benchlib import building, cli, context, database, decode, match, paths, registry, rows, server, sqlbench, stats
+from benchlib import building, cli, compare, context, database, decode, match, paths, registry, rows, server, sqlbench, stats
 
 REF = "@ref"
 PARTNERS = {"acdat", "acdat_off", "acdat_1114", "acdat_100k", "acdat_v1_1114"}
 # Metrics that can be worse; a speed is turned into time first.
-JUDGED = ("speed", "time", "wall", "cpu", "publish", "size")
+JUDGED = ("speed", "time", "wall", "cpu", "row", "publish", "size")
+THRESHOLD = 0.05
+ERRORS = 2.0
 
 
 def export(ref):
@@ -67,29 +70,58 @@ def run_server(by_kind, engines, tree, run):
             sqlbench.run_publish(by_kind["publish"], {"": new, REF: old}, run)
 
 
-def as_cost(row):
-    """Samples in which more is worse."""
-    if row.metric != "speed":
-        return row.counted()
-    return [1 / s for s in row.counted() if s]
+def worse(new, old):
+    """(relative change of the cost, whether it is worse), from rounds that measured both.
+
+    Worse is a median ratio over 5 % and over two standard errors, of the ratios within rounds and of
+    both sides combined.  The best values must show half of it too: load lengthens most runs, seldom all.
+    """
+    pairs = compare.together(new, old)
+    if new.metric == "speed":
+        pairs = [(1 / n, 1 / o) for n, o in pairs if n and o]
+    pairs = [(n, o) for n, o in pairs if o]
+    if not pairs:
+        return 0.0, False
+    ratios = [n / o for n, o in pairs]
+    change = statistics.median(ratios) - 1
+    if new.metric == "size":        # counted, not measured: no error
+        return change, change > THRESHOLD
+    if len(pairs) < 3:
+        return change, False
+    news, olds = zip(*pairs)
+    found = (change > THRESHOLD and change > ERRORS * stats.standard_error(ratios)
+             and stats.differs(news, olds, THRESHOLD, ERRORS) is not None
+             and min(news) > (1 + THRESHOLD / 2) * min(olds))
+    return change, found
 
 
-def compare(all_rows):
+def rows_of(cell):
+    """The judged metrics of a measured cell."""
+    return [row for row in rows.from_cell(cell, dict.fromkeys(JUDGED, "")) if row.counted()]
+
+
+def suspicious(cells):
+    """The cells that look worse than their partners, and these; in the order given."""
+    by_key = {(cell.engine, cell.workload): cell for cell in cells}
+    doubted = []
+    for cell in cells:
+        partner = by_key.get((cell.engine + REF, cell.workload))
+        if partner is None:
+            continue
+        theirs = {row.metric: row for row in rows_of(partner)}
+        if any(row.metric in theirs and worse(row, theirs[row.metric])[1] for row in rows_of(cell)):
+            doubted += [cell, partner]
+    return doubted
+
+
+def compared(all_rows):
     """[(row, relative change, whether worse by the rule)] of every judged cell that has a partner."""
     by_key = {row.key: row for row in all_rows}
     verdicts = []
     for row in all_rows:
         partner = by_key.get((row.dataset, row.engine + REF, row.workload, row.metric))
-        if partner is None or row.metric not in JUDGED:
-            continue
-        new, old = as_cost(row), as_cost(partner)
-        pairs = stats.ratio(row.samples, partner.samples)
-        if row.metric == "size":        # counted, not measured: no error
-            worse = partner.value > 0 and row.value > 1.05 * partner.value
-        else:
-            worse = stats.differs(new, old) is not None
-        change = (1 / pairs[0] if row.metric == "speed" else pairs[0]) - 1 if pairs and pairs[0] else 0.0
-        verdicts.append((row, change, worse))
+        if partner is not None and row.metric in JUDGED:
+            verdicts.append((row, *worse(row, partner)))
     return verdicts
 
 
@@ -101,6 +133,7 @@ def run(options):
     ways = tuple(options.ways.split(",")) if options.ways else ()
     running = context.Context(tier, rows.Writer(folder), False, options.rounds, ways)
     running.facts["reference"] = commit
+    running.again = suspicious
     by_kind = {}
     for workload in workloads:
         by_kind.setdefault(workload.kind, []).append(workload)
@@ -109,7 +142,7 @@ def run(options):
     if by_kind.keys() & {"decode", "sql", "publish"}:
         run_server(by_kind, engines, tree, running)
     cli.write_facts(running, engines)
-    verdicts = compare(rows.read(folder))
+    verdicts = compared(rows.read(folder))
     for row, change, worse in sorted(verdicts, key=lambda v: -v[1]):
         print(f"{'WORSE' if worse else '     '}  {change:+7.1%}  {row.dataset} {row.engine} {row.workload} "
               f"{row.metric}{' (' + row.flags + ')' if row.flags else ''}")

@@ -2,12 +2,11 @@
 
 import math
 
-from benchlib import cli, registry, rows, stats, svg
+from benchlib import cli, compare, progress, registry, rows, svg
 
-LOWER_IS_BETTER = {"s", "ms", "MiB", "MB", "instructions", "instructions/byte"}
-PEERS = ("match", "decode", "sql")
 SAME_OUTPUT = "wal2json_v2"
 PAYLOAD, PAYLOAD_V1, ONE_BYTE = "floor_payload", "floor_payload_v1", "floor_one_byte"
+NOOP = "sql_noop"
 
 
 class Page:
@@ -42,6 +41,9 @@ class Results:
     def __init__(self, all_rows):
         self.rows = all_rows
         self.by_key = {row.key: row for row in all_rows}
+        self.by_work = {}
+        for row in all_rows:
+            self.by_work.setdefault((row.dataset, row.workload, row.metric), []).append(row)
         self.engines = {e.id: e for e in registry.engines()}
         self.workloads = {w.id: w for w in registry.workloads()}
 
@@ -53,6 +55,13 @@ class Results:
 
     def kind(self, engine):
         return self.engines[engine].kind if engine in self.engines else ""
+
+    def workload_kind(self, dataset):
+        return self.workloads[dataset].kind if dataset in self.workloads else ""
+
+    def same_work(self, row):
+        """The rows of all engines with a row's dataset, workload and metric."""
+        return self.by_work[row.dataset, row.workload, row.metric]
 
     def datasets(self, kind):
         """The workloads of a kind that have rows, in the registry's order."""
@@ -82,27 +91,23 @@ def shown(row):
 
 def ratio_text(row, base):
     """How many times the base's value, from pairs of the same round."""
-    if row is None or base is None:
-        return ""
-    found = stats.ratio(row.samples, base.samples)
-    return f"{found[0]:.2f}" if found else ""
+    return times(compare.ratio(row, base))
 
 
 def above(row, base):
     """Value above a floor's, from pairs of the same round."""
-    if row is None or base is None:
-        return ""
-    gaps = sorted(r - b for r, b in zip(row.samples, base.samples) if r is not None and b is not None)
-    return significant(gaps[len(gaps) // 2]) if gaps else ""
+    value = compare.gap(row, base)
+    return "" if value is None else significant(value)
 
 
 def share_of_cost(row, floor, peer):
     """The cost above a floor as a share of a peer's, from triples of the same round."""
-    if row is None or floor is None or peer is None:
-        return ""
-    shares = sorted((r - f) / (p - f) for r, f, p in zip(row.samples, floor.samples, peer.samples)
-                    if None not in (r, f, p) and p > f)
-    return f"{shares[len(shares) // 2]:.2f}" if shares else ""
+    value = compare.share_above(row, floor, peer)
+    return "" if value is None else f"{value:.2f}"
+
+
+def times(value):
+    return "" if value is None else f"{value:.2f}"
 
 
 # ---- match ----
@@ -135,6 +140,35 @@ def match_pages(page, results):
         chart(page, results, workload, operation, "speed", "MiB/s")
 
 
+def against_peers(page, results):
+    """Each match cell of ours against the best peer and against the textbook automaton."""
+    body = []
+    factors = {}
+    for row in results.rows:
+        if results.kind(row.engine) != "match" or row.metric not in ("speed", "time"):
+            continue
+        peer = compare.best_peer(results, row) if compare.comparable(results, row) else None
+        if peer is None:
+            continue
+        best = compare.advantage(row, peer)
+        textbook = results.get(row.dataset, "textbook", row.workload, row.metric)
+        plain = compare.advantage(row, textbook) if textbook else None
+        group = "build" if row.workload == "build" else "scan"
+        factors.setdefault((group, "the best peer"), []).append(best)
+        factors.setdefault((group, "the textbook automaton"), []).append(plain)
+        body.append([row.dataset, row.workload, f"{shown(row)} {row.unit}", results.label(peer.engine),
+                     f"{shown(peer)} {peer.unit}", times(best), times(plain)])
+    if not body:
+        return
+    page.heading("Matching against the best peer")
+    page.add("Times faster than the best peer of that cell, whichever it is, and than the textbook automaton; "
+             "below 1 is slower. Medians of the ratios within a round.", "")
+    page.table(["geometric mean of ours /", "cells", "times"],
+               [[f"{other}, {'time to build' if group == 'build' else 'speed'}", str(len(values)),
+                 times(compare.geometric_mean(values))] for (group, other), values in sorted(factors.items(), reverse=True)])
+    page.table(["workload", "operation", "ours", "best peer", "its value", "ours / best peer", "ours / textbook"], body)
+
+
 def chart(page, results, workload, operation, metric, unit):
     entries = []
     for engine in results.engines_of(workload.id):
@@ -143,7 +177,7 @@ def chart(page, results, workload, operation, metric, unit):
             error = row.error if math.isfinite(row.error) else None
             entries.append((results.label(engine), row.value, error, svg.colour(engine, results.kind(engine))))
     if len(entries) > 1:
-        entries.sort(key=lambda entry: entry[1], reverse=unit not in LOWER_IS_BETTER)
+        entries.sort(key=lambda entry: entry[1], reverse=unit not in compare.LOWER_IS_BETTER)
         name = f"{workload.id}-{operation.replace(' ', '').replace('+', '-')}"
         page.chart(name, f"{workload.label}: {operation}", unit, entries)
 
@@ -204,42 +238,74 @@ def cost_of_emitting(page, results):
     body = []
     for workload in results.datasets("decode"):
         for way in workload.operations:
-            wall = {e: results.get(workload.id, e, way, "wall") for e in
-                    (PAYLOAD, PAYLOAD_V1, SAME_OUTPUT, "wal2json_v1", "acdat_off", "acdat_1114", "acdat_v1_1114", "test_decoding")}
-            cells = [share_of_cost(wall["acdat_1114"], wall[PAYLOAD], wall[SAME_OUTPUT]),
-                     share_of_cost(wall["acdat_v1_1114"], wall[PAYLOAD_V1], wall["wal2json_v1"]),
-                     ratio_text(wall["acdat_1114"], wall["acdat_off"]),
-                     ratio_text(wall["acdat_1114"], wall["test_decoding"]),
-                     ratio_text(wall["acdat_1114"], wall[SAME_OUTPUT])]
+            def wall(engine):
+                return results.get(workload.id, engine, way, "wall")
+            cells = [share_of_cost(wall("acdat_off"), wall(PAYLOAD), wall(SAME_OUTPUT)),
+                     share_of_cost(wall("acdat_1114"), wall(PAYLOAD), wall(SAME_OUTPUT)),
+                     share_of_cost(wall("acdat_v1_off"), wall(PAYLOAD_V1), wall("wal2json_v1")),
+                     share_of_cost(wall("acdat_v1_1114"), wall(PAYLOAD_V1), wall("wal2json_v1")),
+                     ratio_text(wall("acdat_1114"), wall("acdat_off")),
+                     ratio_text(wall("acdat_off"), wall("test_decoding")),
+                     ratio_text(wall("acdat_1114"), wall("test_decoding")),
+                     ratio_text(wall("acdat_1114"), wall(SAME_OUTPUT))]
             if any(cells):
                 body.append([workload.id, way, *cells])
     if body:
-        page.heading("Cost of emitting with 1,114 terms")
-        page.add("Above the constant payload, as a share of what wal2json (which redacts nothing) costs above it, by format, "
-                 "each above the floor that writes messages as it does; then ratios of wall time. Medians within rounds.", "")
-        page.table(["workload", "way", "share, format 2", "share, format 1", "redaction on / off",
-                    "ours / test_decoding", "ours / wal2json v2"], body)
+        page.heading("Cost of emitting, redaction off and with 1,114 terms")
+        page.add("(ours − payload) / (wal2json − payload): the cost above a constant payload, as a share of what wal2json, "
+                 "which redacts nothing, costs above it; by format, each above the floor that writes messages as it does. "
+                 "Then ratios of wall time. Medians within rounds.", "")
+        page.table(["workload", "way", "format 2, off", "format 2, on", "format 1, off", "format 1, on", "on / off",
+                    "off / test_decoding", "on / test_decoding", "on / wal2json v2"], body)
 
 
 # ---- SQL ----
 
+def above_noop(page, results):
+    """What the functions cost above one that only detoasts, against the textbook automaton and the core alone."""
+    body = []
+    for workload in results.datasets("sql"):
+        for operation in ("contains", "replace"):
+            def row(engine):
+                return results.get(workload.id, engine, f"{operation} +0", "row")
+            for engine in ("sql_acdat", "sql_acdat_policy"):
+                ours = compare.gap(row(engine), row(NOOP))
+                core = row("acdat")
+                if ours is None:
+                    continue
+                body.append([workload.id, operation, results.label(engine), significant(ours),
+                             above(row("sql_textbook"), row(NOOP)),
+                             share_of_cost(row(engine), row(NOOP), row("sql_textbook")), shown(core),
+                             f"{core.value / ours:.0%}" if core and ours > 0 else ""])
+    if body:
+        page.heading("SQL functions above the floor")
+        page.add("Serial, nanoseconds a row above a C function that only detoasts its argument, medians of the differences "
+                 "within a round; the same of the textbook automaton as a function, and the ratio (ours − floor) / (textbook − floor). "
+                 "Last, what the core needs without SQL over the same rows, and its share: the rate of the function "
+                 "above the floor as a share of the core's own.", "")
+        page.table(["workload", "operation", "engine", "ours", "textbook", "ours / textbook", "core alone",
+                    "share of the core's rate"], body)
+
+
 def sql_pages(page, results):
+    above_noop(page, results)
     for workload in results.datasets("sql"):
         count = results.get(workload.id, "", "table", "rows")
         hits = results.get(workload.id, "", "table", "hits")
         page.heading(f"SQL: {workload.label}")
         page.add(f"`{workload.id}`, {int(count.value):,} rows, {int(hits.value):,} with a term. "
-                 "Wall seconds; +N: up to N parallel workers besides the leader.", "")
-        names = sorted({row.workload for row in results.rows if row.dataset == workload.id and row.metric == "wall"})
+                 "Nanoseconds a row; +N: up to N parallel workers besides the leader. Slow ways read the first rows only. "
+                 "The cores run without SQL over the same rows.", "")
+        names = sorted({row.workload for row in results.rows if row.dataset == workload.id and row.metric == "row"})
         body = []
         for engine in results.engines_of(workload.id):
-            cells = [shown(results.get(workload.id, engine, name, "wall")) for name in names]
+            cells = [shown(results.get(workload.id, engine, name, "row")) for name in names]
             peak = next((results.get(workload.id, engine, name, "peak") for name in names
                          if results.get(workload.id, engine, name, "peak")), None)
             if any(cells):
                 body.append([results.label(engine), *cells, shown(peak)])
         page.table(["engine", *names, "peak MiB"], body)
-        chart(page, results, workload, "replace +0", "wall", "s")
+        chart(page, results, workload, "replace +0", "row", "ns/row")
     published = results.datasets("publish")
     if published:
         page.heading("Publishing, s")
@@ -250,45 +316,13 @@ def sql_pages(page, results):
 
 # ---- where we lose ----
 
-def comparable(results, row):
-    """Does a row say which engine is better at the same work?"""
-    return (row.engine.startswith(("acdat", "sql_acdat")) and row.metric in ("speed", "wall", "time", "instructions")
-            and results.kind(row.engine) in PEERS)
-
-
-def best_peer(results, row):
-    """The best engine of others at a row's work, or None."""
-    better = min if row.unit in LOWER_IS_BETTER else max
-    others = [other for other in results.rows
-              if (other.dataset, other.workload, other.metric) == (row.dataset, row.workload, row.metric)
-              and results.kind(other.engine) in PEERS and "acdat" not in other.engine
-              and other.engine not in ("sql_scan", "sql_noop")]
-    return better(others, key=lambda other: other.value, default=None)
-
-
-def lost(results):
-    """[(factor, row, peer)] for every cell in which a peer is better, worst first."""
-    found = []
-    for row in results.rows:
-        peer = best_peer(results, row) if comparable(results, row) else None
-        if peer is None or not row.value or not peer.value:
-            continue
-        pairs = stats.ratio(row.samples, peer.samples)
-        factor = pairs[0] if pairs else row.value / peer.value
-        if row.unit not in LOWER_IS_BETTER:
-            factor = 1 / factor
-        if factor > 1:
-            found.append((factor, row, peer))
-    return sorted(found, key=lambda entry: -entry[0])
-
-
 def losses(page, results):
     page.heading("Where we lose")
-    found = lost(results)
-    ours = [row for row in results.rows if comparable(results, row) and best_peer(results, row)]
+    found = compare.lost(results)
+    ours = [row for row in results.rows if compare.comparable(results, row) and compare.best_peer(results, row)]
     page.add(f"Cells in which some peer is better than ours: {len(found)} of {len(ours)}. "
              "The factor is from pairs of the same round; plugins that redact nothing do less work and are "
-             "counted all the same.", "")
+             "counted all the same, and size and memory of what is built are cells too.", "")
     if found:
         page.table(["workload", "operation", "ours", "value", "best peer", "value", "times worse"],
                    [[row.dataset, row.workload, results.label(row.engine), f"{shown(row)} {row.unit}",
@@ -312,6 +346,18 @@ def counts_page(page, results):
         page.table(["engine", *operations], body)
 
 
+def time_page(page, results):
+    """Where the time of the run went."""
+    elapsed = progress.finished(results.rows)
+    by_kind = {}
+    for dataset, seconds in elapsed.items():
+        by_kind.setdefault(results.workload_kind(dataset), []).append(seconds)
+    if by_kind:
+        page.heading("Time the run took")
+        page.table(["kind", "workloads", "s"], [[kind, str(len(spent)), f"{sum(spent):.0f}"]
+                                                for kind, spent in by_kind.items()])
+
+
 def facts_page(page, facts):
     page.heading("Machine, versions, commit")
     page.table(["fact", "value"], [[name, value] for name, value in facts.items()])
@@ -327,10 +373,12 @@ def write(folders, out):
     losses(page, results)
     cost_of_emitting(page, results)
     against_wal2json(page, results)
+    against_peers(page, results)
     match_pages(page, results)
     decode_pages(page, results)
     sql_pages(page, results)
     counts_page(page, results)
+    time_page(page, results)
     for folder in folders:
         facts_page(page, rows.read_facts(folder))
     page.write("README.md")

@@ -52,7 +52,7 @@ class Row:
         return self.dataset, self.engine, self.workload, self.metric
 
 
-TIMED = ("s", "ms", "MiB/s", "rows/s")
+TIMED = ("s", "ms", "MiB/s", "rows/s", "ns/row")
 COLUMNS = ["dataset", "engine", "workload", "metric", "value", "min", "max", "stderr", "n", "unit",
            "flags", "values"]
 

@@ -42,6 +42,12 @@ class Cell:
         self.disturbed.append(disturbed)
         self.spent += seconds
 
+    def reset(self):
+        """Forget what was measured."""
+        self.samples = []
+        self.disturbed = []
+        self.spent = 0.0
+
     def series(self, metric):
         """The values of a metric by round."""
         return [None if s is None else s.get(metric) for s in self.samples]

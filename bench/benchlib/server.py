@@ -98,7 +98,7 @@ class Server:
                 shutil.copy2(library, here / library.name)
         for source in sorted((paths.BENCH / "floor").glob("*.c")):
             building.run([os.environ.get("CC", "cc"), "-std=gnu11", "-O2", "-fPIC", "-shared", "-Wall",
-                          "-isystem", self.config("--includedir-server"), str(source),
+                          "-isystem", self.config("--includedir-server"), "-I", str(paths.BENCH / "driver"), str(source),
                           "-o", str(here / f"{source.stem}.so")], f"{source.name} cannot be built")
         return pg_config
 

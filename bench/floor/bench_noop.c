@@ -1,7 +1,7 @@
 /*
  * bench_noop.c
  *		The least that a function of a text costs: bench_noop(text) returns its
- *		length in bytes, having detoasted it.
+ *		length in bytes, having detoasted it, bench_noop_false(text) false.
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
@@ -14,6 +14,7 @@
 
 PG_MODULE_MAGIC;
 PG_FUNCTION_INFO_V1(bench_noop);
+PG_FUNCTION_INFO_V1(bench_noop_false);
 
 Datum
 bench_noop(PG_FUNCTION_ARGS)
@@ -21,4 +22,12 @@ bench_noop(PG_FUNCTION_ARGS)
 	text	   *value = PG_GETARG_TEXT_PP(0);
 
 	PG_RETURN_INT32((int32) VARSIZE_ANY_EXHDR(value));
+}
+
+Datum
+bench_noop_false(PG_FUNCTION_ARGS)
+{
+	text	   *value = PG_GETARG_TEXT_PP(0);
+
+	PG_RETURN_BOOL(VARSIZE_ANY_EXHDR(value) == PG_UINT32_MAX);
 }
