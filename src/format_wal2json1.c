@@ -423,7 +423,7 @@ put_members(char *pos, const AcdatDecoder *decoder, const AcdatChange *change)
 {
 	const Layout *layout = layout_of(decoder);
 	const AcdatPlan *plan = change->plan;
-	const AcdatCell *keys = change->old_row ? change->old_row : change->new_row;
+	const AcdatCell *keys = w2j_identity_row(change);
 	RowKind		kind = OLD_IDENTITY;
 
 	/* the old row of an update is listed as it is */
@@ -483,8 +483,8 @@ write_change(AcdatDecoder *decoder, ReorderBufferTXN *txn pg_attribute_unused(),
 		OutputPluginPrepareWrite(ctx, true);
 
 	/* old keys out of the new row are a second copy of its values */
-	if (change->action == REORDER_BUFFER_CHANGE_UPDATE && change->old_row == NULL)
-		bounded.old_row = change->new_row;
+	if (change->action == REORDER_BUFFER_CHANGE_UPDATE)
+		bounded.old_row = w2j_identity_row(change);
 	pos = w2j_reserve_change(decoder, &bounded,
 							 2 * W2J_RECORD_BYTES + table->table.len + table->pk.len +
 							 2 * table->fragments_len);

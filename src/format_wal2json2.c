@@ -300,23 +300,6 @@ action_letter(enum ReorderBufferChangeType action)
 	}
 }
 
-/*
- * The row that the identity is printed from: the old one, or where the
- * identity did not change the new one; NULL if there is none.
- */
-static AcdatCell *
-identity_row(const AcdatChange *change)
-{
-	const AcdatPlan *plan = change->plan;
-
-	if (change->old_row != NULL)
-		return change->old_row;
-	if (change->action == REORDER_BUFFER_CHANGE_UPDATE &&
-		(plan->has_primary_key || plan->has_identity_index))
-		return change->new_row;
-	return NULL;
-}
-
 static void
 write_change(AcdatDecoder *decoder, ReorderBufferTXN *txn, AcdatChange *change)
 {
@@ -324,7 +307,8 @@ write_change(AcdatDecoder *decoder, ReorderBufferTXN *txn, AcdatChange *change)
 	const AcdatOptions *options = &decoder->options;
 	const AcdatPlan *plan = change->plan;
 	const W2jTable *table = w2j_table(plan);
-	AcdatCell  *identity = identity_row(change);
+	AcdatCell  *identity = change->action == REORDER_BUFFER_CHANGE_INSERT ?
+		NULL : w2j_identity_row(change);
 	AcdatChange bounded = *change;
 	char	   *pos;
 

@@ -271,10 +271,8 @@ w2j_put_redactions(char *pos, const AcdatPlan *plan, const AcdatCell *row)
 {
 	bool		first = true;
 
-	if (row == NULL)
-		return pos;
 	pos = ACDAT_PUT_LITERAL(pos, "\"redactions\":{");
-	for (int i = 0; i < plan->ncolumns; i++)
+	for (int i = 0; row != NULL && i < plan->ncolumns; i++)
 	{
 		if (row[i].matches == 0)
 			continue;
@@ -287,6 +285,14 @@ w2j_put_redactions(char *pos, const AcdatPlan *plan, const AcdatCell *row)
 	}
 	*pos++ = '}';
 	return pos;
+}
+
+AcdatCell *
+w2j_identity_row(const AcdatChange *change)
+{
+	if (change->old_row != NULL)
+		return change->old_row;
+	return change->plan->has_identity_index ? change->new_row : NULL;
 }
 
 const char *

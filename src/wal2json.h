@@ -113,8 +113,20 @@ extern char *w2j_reserve_change(AcdatDecoder *decoder, AcdatChange *change, Size
 /* End of what was written from the position that was reserved. */
 extern void w2j_written(AcdatDecoder *decoder, char *pos);
 
-/* The member "redactions": the matches of each column that had any. */
+/*
+ * The member "redactions": the matches of each column that had any.  It is
+ * there, and empty, of a change without a row (NULL) too.
+ */
 extern char *w2j_put_redactions(char *pos, const AcdatPlan *plan, const AcdatCell *row);
+
+/*
+ * The row that the identity of an update or delete is printed from: the old
+ * one, or of an update that left its identity as it was the new one; NULL if
+ * there is none.  A table without an identity has none, even where the option
+ * "without-identity" lets its changes be emitted: the key that the new row
+ * shows need not be the one the old row had.
+ */
+extern AcdatCell *w2j_identity_row(const AcdatChange *change);
 
 /* "INSERT", "UPDATE" or "DELETE". */
 extern const char *w2j_command(enum ReorderBufferChangeType action);

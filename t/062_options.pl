@@ -246,6 +246,17 @@ foreach my $version (1, 2)
 is_deeply([ records_of('TRUNCATE none_a; INSERT INTO none_a VALUES (4); UPDATE none_a SET a = a + 1; DELETE FROM none_a', $plain, 'actions=update,delete', 'without-identity=full') ],
 	[ q({"action":"U","schema":"public","table":"none_a","columns":[{"name":"a","value":5},{"name":"b","value":null}]}), q({"action":"D","schema":"public","table":"none_a"}) ],
 	'without-identity=full: what there is');
+$node->safe_psql($db, 'CREATE TABLE none_c (a int PRIMARY KEY, b text); ALTER TABLE none_c REPLICA IDENTITY NOTHING');
+is_deeply([ records_of(q(INSERT INTO none_c VALUES (1, 'x'); UPDATE none_c SET a = 2; DELETE FROM none_c), $plain, 'actions=update,delete', 'without-identity=full', 'include-redactions=on') ],
+	[
+		q({"action":"U","schema":"public","table":"none_c","columns":[{"name":"a","value":2},{"name":"b","value":"x"}],"redactions":{}}),
+		q({"action":"D","schema":"public","table":"none_c","redactions":{}})
+	], 'without-identity=full: no identity out of the new row');
+is_deeply([ changes_of(q(INSERT INTO none_c VALUES (1, 'x'); UPDATE none_c SET a = 2; DELETE FROM none_c), $plain, 'actions=update,delete', 'without-identity=full', 'include-redactions=on') ],
+	[
+		q({"kind":"update","schema":"public","table":"none_c","columnnames":["a","b"],"columnvalues":[2,"x"],"redactions":{}}),
+		q({"kind":"delete","schema":"public","table":"none_c","redactions":{}})
+	], 'without-identity=full, version 1');
 fails('without-identity=wran', qr/could not parse value "wran" for parameter "without-identity".*Perhaps you meant "?warn"?/s);
 fails('oversize=errors', qr/could not parse value "errors" for parameter "oversize".*Perhaps you meant "?error"?/s);
 fails('json-values=maybe', qr/could not parse value "maybe" for parameter "json-values"/);
