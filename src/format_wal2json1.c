@@ -9,133 +9,110 @@
  *
  * The message is opened by begin, grows in the context's buffer, and is
  * written by commit; with "write-in-chunks" each part of it is a message.
- * White space of "pretty-print" is in the layout, which is empty without it.
  */
 #include "postgres.h"
 
-#include "wal2json.h"
+#include "wal2json1.h"
 
-/* The members of a row's object, one for each list. */
-typedef struct ListLayout
-{
-	const char *new_name;		/* NULL: not in the new row */
-	const char *key_name;		/* NULL: not in the old keys */
-	bool		wanted;
-	W2jText		new_open;		/* up to and with the bracket */
-	W2jText		key_open;
-} ListLayout;
+/* ---- lists ---- */
 
-/* Everything of the format that the options decide. */
-typedef struct Layout
+/* Which cells of a row are listed: of old keys never nulls. */
+typedef enum RowKind
 {
-	ListLayout	lists[W2J_LISTS];
-	W2jText		begin;			/* { */
-	W2jText		change;			/* "change":[ */
-	W2jText		before_change;	/* newline and indent before a change */
-	W2jText		kind[3];		/* { and "kind", by wal2json's order of actions */
-	W2jText		next_list;		/* after a list that another follows */
-	W2jText		last_list;		/* after the last list of a row */
-	W2jText		object_open;	/* "columns":{ with columns-as-object */
-	W2jText		keys_object_open;
-	W2jText		keys_open;		/* "oldkeys":{ */
-	W2jText		keys_close;
-	W2jText		separator;		/* between items */
-	W2jText		comma;			/* after a member's value */
-	W2jText		end_change;
-	W2jText		end;			/* of the transaction */
-	W2jText		message_begin;	/* of one without a transaction */
-	W2jText		message;
-	W2jText		message_content;
-	W2jText		message_end;
-	W2jText		message_close;
-	const char *tab;
-	const char *newline;
-	const char *space;
-} Layout;
+	NEW_ROW,
+	OLD_KEYS,					/* all there are */
+	OLD_IDENTITY				/* those of the identity */
+} RowKind;
 
-static const Layout *
-layout_of(const AcdatDecoder *decoder)
+static inline bool
+is_listed(const AcdatColumn *column, const AcdatCell *cell, RowKind kind)
 {
-	return decoder->format_state;
+	return w2j_appears(cell) &&
+		(kind == NEW_ROW || cell->kind != ACDAT_CELL_NULL) &&
+		(kind != OLD_IDENTITY || column->identity);
 }
 
-static void
-lay_out_lists(const AcdatOptions *options, Layout *layout)
+/* The items of one list of a row. */
+static char *
+put_list(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const AcdatCell *row,
+		 W2jList list, RowKind kind)
 {
-	static const char *const new_names[W2J_LISTS] = {
-		"columnnames", "columntypes", "columntypeoids", "columnpositions",
-		"columnoptionals", "columndefaults", "columnvalues"
-	};
-	static const char *const key_names[W2J_LISTS] = {
-		"keynames", "keytypes", "keytypeoids", NULL, NULL, NULL, "keyvalues"
-	};
-	const bool	wanted[W2J_LISTS] = {
-		true, options->include_types, options->include_type_oids,
-		options->include_column_positions, options->include_not_null,
-		options->include_default, true
-	};
-	const char *ht = layout->tab;
+	const W2jTable *table = w2j_table(plan);
+	W2jText		separator = w2j1_layout(decoder)->separator;
+	bool		first = true;
+
+	for (int i = 0; i < plan->ncolumns; i++)
+	{
+		if (!is_listed(&plan->columns[i], &row[i], kind))
+			continue;
+		if (!first)
+			pos = w2j_put(pos, separator);
+		first = false;
+		if (list == W2J_VALUES)
+			pos = w2j_put_value(pos, &table->columns[i], &row[i]);
+		else
+			pos = w2j_put(pos, table->columns[i].item[list]);
+	}
+	return pos;
+}
+
+/* The lists before the values, and what opens the values. */
+static char *
+put_lists_before_values(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan,
+						const AcdatCell *row, RowKind kind)
+{
+	const W2j1Layout *layout = w2j1_layout(decoder);
 
 	for (int i = 0; i < W2J_LISTS; i++)
 	{
-		ListLayout *list = &layout->lists[i];
+		const W2j1List *list = &layout->lists[i];
+		W2jText		open = kind == NEW_ROW ? list->new_open : list->key_open;
 
-		list->new_name = new_names[i];
-		list->key_name = key_names[i];
-		list->wanted = wanted[i];
-		list->new_open = w2j_format("%s%s%s\"%s\":%s[", ht, ht, ht, new_names[i],
-									layout->space);
-		if (key_names[i] != NULL)
-			list->key_open = w2j_format("%s%s%s%s\"%s\":%s[", ht, ht, ht, ht, key_names[i],
-										layout->space);
+		if (!list->wanted || open.data == NULL)
+			continue;
+		pos = w2j_put(pos, open);
+		if (i == W2J_VALUES)
+			break;
+		pos = put_list(pos, decoder, plan, row, (W2jList) i, kind);
+		pos = w2j_put(pos, layout->next_list);
 	}
+	return pos;
 }
 
-static void
-start(AcdatDecoder *decoder)
+/* Is every column listed that can be? */
+static bool
+is_complete(const AcdatPlan *plan, const AcdatCell *row, RowKind kind)
 {
-	static const char *const kinds[] = {"insert", "update", "delete"};
-	const AcdatOptions *options = &decoder->options;
-	Layout	   *layout = palloc0(sizeof(Layout));
-	const char *ht = options->pretty_print ? "\t" : "";
-	const char *nl = options->pretty_print ? "\n" : "";
-	const char *sp = options->pretty_print ? " " : "";
-	const char *chunk_nl = options->write_in_chunks ? "" : nl;
+	for (int i = 0; i < plan->ncolumns; i++)
+	{
+		const AcdatColumn *column = &plan->columns[i];
 
-	layout->tab = ht;
-	layout->newline = nl;
-	layout->space = sp;
-	lay_out_lists(options, layout);
-	layout->begin = w2j_format("{%s", nl);
-	layout->change = w2j_format("%s\"change\":%s[", ht, sp);
-	layout->before_change = w2j_format("%s%s%s", chunk_nl, ht, ht);
-	for (int i = 0; i < (int) lengthof(kinds); i++)
-		layout->kind[i] = w2j_format("{%s%s%s%s\"kind\":%s\"%s\",%s", nl, ht, ht, ht, sp,
-									 kinds[i], nl);
-	layout->next_list = w2j_format("],%s", nl);
-	layout->last_list = w2j_format("]%s", nl);
-	layout->object_open = w2j_format("%s%s%s\"columns\":%s{", ht, ht, ht, sp);
-	layout->keys_object_open = w2j_format("%s%s%s\"oldkeys\":%s{", ht, ht, ht, sp);
-	layout->keys_open = w2j_format("%s%s%s\"oldkeys\":%s{%s", ht, ht, ht, sp, nl);
-	layout->keys_close = w2j_format("%s%s%s}%s", ht, ht, ht, nl);
-	layout->separator = w2j_format(",%s", sp);
-	layout->comma = w2j_format(",%s", nl);
-	layout->end_change = w2j_format("%s%s}", ht, ht);
-	layout->end = w2j_format("%s%s]%s}", chunk_nl, ht, nl);
-	layout->message_begin = w2j_format("{%s%s\"change\":%s[%s", nl, ht, sp, nl);
-	layout->message = w2j_format("{%s%s%s%s\"kind\":%s\"message\",%s%s%s%s\"transactional\":%s",
-								 nl, ht, ht, ht, sp, nl, ht, ht, ht, sp);
-	layout->message_content = w2j_format(",%s%s%s%s\"content\":%s", nl, ht, ht, ht, sp);
-	layout->message_end = w2j_format("%s%s%s}", nl, ht, ht);
-	layout->message_close = w2j_format("%s%s]%s}", nl, ht, nl);
-	decoder->format_state = layout;
+		if (column->action != ACDAT_DROP && (kind == NEW_ROW || column->identity) &&
+			!is_listed(column, &row[i], kind))
+			return false;
+	}
+	return true;
+}
+
+/* A row's lists, each closed by what follows it but for the last. */
+static char *
+put_lists(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const AcdatCell *row,
+		  RowKind kind)
+{
+	const W2jTable *table = w2j_table(plan);
+
+	if (kind != OLD_KEYS && is_complete(plan, row, kind))
+		pos = w2j_put(pos, kind == NEW_ROW ? table->row_lists : table->identity_lists);
+	else
+		pos = put_lists_before_values(pos, decoder, plan, row, kind);
+	return put_list(pos, decoder, plan, row, W2J_VALUES, kind);
 }
 
 /* ---- plans ---- */
 
 /* A list of the names or types of the primary key's columns. */
 static void
-append_key_list(const AcdatPlan *plan, const W2jTable *table, const Layout *layout,
+append_key_list(const AcdatPlan *plan, const W2jTable *table, const W2j1Layout *layout,
 				W2jList list, StringInfo buf)
 {
 	const char *separator = "";
@@ -153,7 +130,7 @@ append_key_list(const AcdatPlan *plan, const W2jTable *table, const Layout *layo
 static W2jText
 prepare_primary_key(const AcdatDecoder *decoder, const AcdatPlan *plan, const W2jTable *table)
 {
-	const Layout *layout = layout_of(decoder);
+	const W2j1Layout *layout = w2j1_layout(decoder);
 	const char *ht = layout->tab;
 	const char *nl = layout->newline;
 	const char *sp = layout->space;
@@ -170,10 +147,28 @@ prepare_primary_key(const AcdatDecoder *decoder, const AcdatPlan *plan, const W2
 	return w2j_fragment(&buf);
 }
 
+/* The lists before the values of a row of which no column is missing. */
+static W2jText
+prepare_lists(const AcdatDecoder *decoder, const AcdatPlan *plan, RowKind kind)
+{
+	AcdatCell  *row = palloc0(sizeof(AcdatCell) * Max(plan->ncolumns, 1));
+	char	   *lists = palloc(2 * W2J_RECORD_BYTES + w2j_table(plan)->fragments_len);
+	char	   *pos;
+	W2jText		result;
+
+	for (int i = 0; i < plan->ncolumns; i++)
+		row[i].kind = plan->columns[i].action == ACDAT_DROP ? ACDAT_CELL_ABSENT : ACDAT_CELL_VALUE;
+	pos = put_lists_before_values(lists, decoder, plan, row, kind);
+	pfree(row);
+	result.data = lists;
+	result.len = pos - lists;
+	return result;
+}
+
 static void
 prepare(AcdatDecoder *decoder, AcdatPlan *plan)
 {
-	const Layout *layout = layout_of(decoder);
+	const W2j1Layout *layout = w2j1_layout(decoder);
 	const char *ht = layout->tab;
 	W2jTable   *table = w2j_prepare(decoder, plan);
 	W2jText		schema = {"", 0};
@@ -197,13 +192,15 @@ prepare(AcdatDecoder *decoder, AcdatPlan *plan)
 	}
 	if (decoder->options.include_pk && plan->has_primary_key)
 		table->pk = prepare_primary_key(decoder, plan, table);
+	table->row_lists = prepare_lists(decoder, plan, NEW_ROW);
+	table->identity_lists = prepare_lists(decoder, plan, OLD_IDENTITY);
 }
 
 /* ---- transactions ---- */
 
 /* One member of the transaction's object. */
 static char *
-put_member(char *pos, const Layout *layout, const char *name, const char *value)
+put_member(char *pos, const W2j1Layout *layout, const char *name, const char *value)
 {
 	return pos + snprintf(pos, W2J_RECORD_BYTES / 8, "%s\"%s\":%s%s,%s", layout->tab, name,
 						  layout->space, value, layout->newline);
@@ -214,7 +211,7 @@ open_transaction(AcdatDecoder *decoder, const AcdatMark *mark)
 {
 	LogicalDecodingContext *ctx = decoder->ctx;
 	const AcdatOptions *options = &decoder->options;
-	const Layout *layout = layout_of(decoder);
+	const W2j1Layout *layout = w2j1_layout(decoder);
 	char	   *pos;
 
 	OutputPluginPrepareWrite(ctx, true);
@@ -247,7 +244,7 @@ close_transaction(AcdatDecoder *decoder)
 	if (decoder->options.write_in_chunks)
 		OutputPluginPrepareWrite(ctx, true);
 	pos = w2j_reserve(decoder, W2J_RECORD_BYTES);
-	pos = w2j_put(pos, layout_of(decoder)->end);
+	pos = w2j_put(pos, w2j1_layout(decoder)->end);
 	w2j_written(decoder, pos);
 	OutputPluginWrite(ctx, true);
 }
@@ -264,75 +261,13 @@ write_mark(AcdatDecoder *decoder, const AcdatMark *mark)
 
 /* ---- changes ---- */
 
-/* Which cells of a row are listed: of old keys never nulls. */
-typedef enum RowKind
-{
-	NEW_ROW,
-	OLD_KEYS,					/* all there are */
-	OLD_IDENTITY				/* those of the identity */
-} RowKind;
-
-static inline bool
-is_listed(const AcdatColumn *column, const AcdatCell *cell, RowKind kind)
-{
-	return w2j_appears(cell) &&
-		(kind == NEW_ROW || cell->kind != ACDAT_CELL_NULL) &&
-		(kind != OLD_IDENTITY || column->identity);
-}
-
-/* The items of one list of a row. */
-static char *
-put_list(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const AcdatCell *row,
-		 W2jList list, RowKind kind)
-{
-	const W2jTable *table = w2j_table(plan);
-	W2jText		separator = layout_of(decoder)->separator;
-	bool		first = true;
-
-	for (int i = 0; i < plan->ncolumns; i++)
-	{
-		if (!is_listed(&plan->columns[i], &row[i], kind))
-			continue;
-		if (!first)
-			pos = w2j_put(pos, separator);
-		first = false;
-		if (list == W2J_VALUES)
-			pos = w2j_put_value(pos, &table->columns[i], &row[i]);
-		else
-			pos = w2j_put(pos, table->columns[i].item[list]);
-	}
-	return pos;
-}
-
-/* A row's lists, each closed by what follows it but for the last. */
-static char *
-put_lists(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const AcdatCell *row,
-		  RowKind kind)
-{
-	const Layout *layout = layout_of(decoder);
-
-	for (int i = 0; i < W2J_LISTS; i++)
-	{
-		const ListLayout *list = &layout->lists[i];
-		W2jText		open = kind == NEW_ROW ? list->new_open : list->key_open;
-
-		if (!list->wanted || open.data == NULL)
-			continue;
-		pos = w2j_put(pos, open);
-		pos = put_list(pos, decoder, plan, row, (W2jList) i, kind);
-		if (i != W2J_VALUES)
-			pos = w2j_put(pos, layout->next_list);
-	}
-	return pos;
-}
-
 /* A row as an object of names and values, for "columns-as-object". */
 static char *
 put_object(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const AcdatCell *row,
 		   RowKind kind)
 {
 	const W2jTable *table = w2j_table(plan);
-	W2jText		separator = layout_of(decoder)->separator;
+	W2jText		separator = w2j1_layout(decoder)->separator;
 	bool		first = true;
 
 	for (int i = 0; i < plan->ncolumns; i++)
@@ -354,7 +289,7 @@ static char *
 put_unchanged(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan,
 			  const AcdatCell *row)
 {
-	const Layout *layout = layout_of(decoder);
+	const W2j1Layout *layout = w2j1_layout(decoder);
 	bool		first = true;
 
 	pos += snprintf(pos, 64, "%s%s%s\"unchangedcolumns\":%s[", layout->tab, layout->tab,
@@ -379,7 +314,7 @@ put_unchanged(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan,
 static char *
 put_new_row(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan, const AcdatCell *row)
 {
-	const Layout *layout = layout_of(decoder);
+	const W2j1Layout *layout = w2j1_layout(decoder);
 
 	if (decoder->options.columns_as_object)
 	{
@@ -403,7 +338,7 @@ static char *
 put_old_keys(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan,
 			 const AcdatCell *row, RowKind kind)
 {
-	const Layout *layout = layout_of(decoder);
+	const W2j1Layout *layout = w2j1_layout(decoder);
 
 	if (decoder->options.columns_as_object)
 	{
@@ -421,7 +356,7 @@ put_old_keys(char *pos, const AcdatDecoder *decoder, const AcdatPlan *plan,
 static char *
 put_members(char *pos, const AcdatDecoder *decoder, const AcdatChange *change)
 {
-	const Layout *layout = layout_of(decoder);
+	const W2j1Layout *layout = w2j1_layout(decoder);
 	const AcdatPlan *plan = change->plan;
 	const AcdatCell *keys = w2j_identity_row(change);
 	RowKind		kind = OLD_IDENTITY;
@@ -474,7 +409,7 @@ write_change(AcdatDecoder *decoder, ReorderBufferTXN *txn pg_attribute_unused(),
 			 AcdatChange *change)
 {
 	LogicalDecodingContext *ctx = decoder->ctx;
-	const Layout *layout = layout_of(decoder);
+	const W2j1Layout *layout = w2j1_layout(decoder);
 	const W2jTable *table = w2j_table(change->plan);
 	AcdatChange bounded = *change;
 	char	   *pos;
@@ -509,7 +444,7 @@ write_message(AcdatDecoder *decoder, ReorderBufferTXN *txn pg_attribute_unused()
 			  const AcdatMessage *message)
 {
 	LogicalDecodingContext *ctx = decoder->ctx;
-	const Layout *layout = layout_of(decoder);
+	const W2j1Layout *layout = w2j1_layout(decoder);
 	bool		separate = decoder->options.write_in_chunks || !message->transactional;
 	Size		size = W2J_RECORD_BYTES + acdat_json_size(message->prefix, message->prefix_len) +
 		acdat_json_size(message->content, message->content_len);
@@ -574,7 +509,7 @@ accepts(const AcdatDecoder *decoder, AcdatPlan *plan, enum ReorderBufferChangeTy
 
 const AcdatFormat acdat_format_wal2json1 = {
 	.name = "wal2json 1",
-	.start = start,
+	.start = w2j1_start,
 	.prepare = prepare,
 	.mark = write_mark,
 	.change = write_change,

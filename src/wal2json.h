@@ -60,6 +60,10 @@ typedef struct W2jTable
 {
 	W2jText		table;			/* the members that name it */
 	W2jText		pk;				/* the member that tells its primary key, or nothing */
+
+	/* version 1: the lists before the values, where no column is missing */
+	W2jText		row_lists;
+	W2jText		identity_lists;
 	Size		fragments_len;	/* bytes of all columns' fragments and punctuation */
 	W2jColumn	columns[FLEXIBLE_ARRAY_MEMBER];
 } W2jTable;
