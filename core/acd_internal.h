@@ -436,6 +436,33 @@ extern acd_status acd_plain_build(acd_plain *plain, const acd_machine *machine,
 								  const acd_allocator *allocator);
 extern void acd_plain_free(acd_plain *plain, const acd_allocator *allocator);
 
+/* ---- seams (seam.c, seam_search.c) ---- */
+
+/* How replacements are read with terms: for tests, as the reports are the same. */
+typedef enum acd_seam_way
+{
+	ACD_SEAM_WAY_AUTO,			/* by the cost */
+	ACD_SEAM_WAY_SEARCH,
+	ACD_SEAM_WAY_AUTOMATON
+} acd_seam_way;
+
+extern acd_status acd_seam_check_by(const acd_machine *const *machines, size_t nmachines,
+									const acd_allocator *allocator, acd_seam_fn fn, void *arg,
+									acd_seam_way way);
+
+/* *term is the first to end in the text, the longest of these, + 1; or 0. */
+extern acd_status acd_seam_term_in(const acd_machine *machine, const acd_allocator *allocator,
+								   const unsigned char *text, size_t len, uint32_t *term);
+
+/*
+ * The first term, + 1, that the longest suffix of the text there is one for
+ * is a proper prefix of; or 0.  Binary search: terms must ascend, as in
+ * machines that are built or verified; in others it may find nothing.
+ * "pattern" has room for the longest term.
+ */
+extern uint32_t acd_seam_term_behind(const acd_machine *machine, const unsigned char *text, size_t len,
+									 unsigned char *pattern);
+
 /* ---- hashes of tiers ---- */
 
 /*

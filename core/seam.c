@@ -5,8 +5,9 @@
  * The distinct replacements become a machine of their own.  Reading every
  * term with it finds replacements inside terms and, at each term's end, the
  * prefixes of replacements that are suffixes of the term; reading every
- * replacement with the terms' machines finds the converse.  Marks stop every
- * chain at what was marked before, so all of it is linear.
+ * replacement with the terms' machines finds the converse, or searching for
+ * it where replacements are few.  Marks stop every chain at what was marked
+ * before, so all of it is linear.
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
@@ -47,6 +48,7 @@ typedef struct checker
 	const acd_allocator *allocator;
 	acd_seam_fn fn;
 	void	   *arg;
+	acd_seam_way way;
 
 	item	   *items;
 	size_t		nitems;
@@ -435,6 +437,86 @@ check_item(checker *c, item *it, uint32_t machine)
 	return report(c, it, ACD_SEAM_SUFFIX, machine, c->below[s] - 1);
 }
 
+/* Does an item have problems of these kinds yet to be found? */
+static bool
+item_is_open(const item *it)
+{
+	return !it->alias && it->len > 0 && !(it->contains && it->suffix);
+}
+
+/*
+ * Are searches for all replacements cheaper than an automaton of a machine's
+ * terms?  Each suffix that could begin a term asks for as many terms as
+ * halving their number takes; that must not exceed the bytes of the trees.
+ */
+static bool
+search_is_cheaper(const checker *c, const acd_machine *m)
+{
+	uint64_t	budget = m->nodes_size;
+	uint64_t	cost = 64 + (uint64_t) m->max_len;	/* of spelling and comparing a term */
+
+	if (c->way != ACD_SEAM_WAY_AUTO)
+		return c->way == ACD_SEAM_WAY_SEARCH;
+	for (uint32_t n = m->nterms; n > 1; n /= 2)
+		cost += 64 + (uint64_t) m->max_len;
+	for (size_t i = 0; i < c->nitems; i++)
+	{
+		const item *it = &c->items[i];
+		uint64_t	suffixes = it->len < m->max_len ? it->len : m->max_len;
+
+		if (!item_is_open(it))
+			continue;
+		if (suffixes * cost > budget)
+			return false;
+		budget -= suffixes * cost;
+	}
+	return true;
+}
+
+/* Search for the terms in and behind a replacement: contains a term, suffix. */
+static acd_status
+search_item(checker *c, item *it, uint32_t machine)
+{
+	const acd_machine *m = c->machines[machine];
+	uint32_t	term;
+	acd_status	status = ACD_OK;
+
+	if (!it->contains)
+	{
+		status = acd_seam_term_in(m, c->allocator, it->bytes, it->len, &term);
+		if (status == ACD_OK && term != 0)
+		{
+			it->contains = true;
+			status = report(c, it, ACD_SEAM_CONTAINS_TERM, machine, term - 1);
+		}
+	}
+	if (status == ACD_OK && !it->suffix)
+	{
+		term = acd_seam_term_behind(m, it->bytes, it->len, c->pattern);
+		if (term != 0)
+		{
+			it->suffix = true;
+			status = report(c, it, ACD_SEAM_SUFFIX, machine, term - 1);
+		}
+	}
+	return status;
+}
+
+/* Make the automaton of a machine's terms. */
+static acd_status
+build_plain(checker *c, const acd_machine *m)
+{
+	acd_status	status = acd_plain_build(&c->plain, m, c->allocator);
+
+	if (status != ACD_OK)
+		return status;
+	c->below = acd_alloc_array(c->allocator, c->plain.nslots, sizeof(uint32_t));
+	if (c->below == NULL)
+		return ACD_ERR_NOMEM;
+	fill_below(c, m);
+	return ACD_OK;
+}
+
 /* Read all replacements with all machines. */
 static acd_status
 check_items(checker *c)
@@ -443,21 +525,13 @@ check_items(checker *c)
 
 	for (uint32_t m = 0; status == ACD_OK && m < c->nmachines; m++)
 	{
-		status = acd_plain_build(&c->plain, c->machines[m], c->allocator);
-		if (status == ACD_OK)
-		{
-			c->below = acd_alloc_array(c->allocator, c->plain.nslots, sizeof(uint32_t));
-			status = c->below != NULL ? ACD_OK : ACD_ERR_NOMEM;
-		}
-		if (status == ACD_OK)
-			fill_below(c, c->machines[m]);
-		for (size_t i = 0; status == ACD_OK && i < c->nitems; i++)
-		{
-			item	   *it = &c->items[i];
+		bool		search = search_is_cheaper(c, c->machines[m]);
 
-			if (!it->alias && it->len > 0 && !(it->contains && it->suffix))
-				status = check_item(c, it, m);
-		}
+		if (!search)
+			status = build_plain(c, c->machines[m]);
+		for (size_t i = 0; status == ACD_OK && i < c->nitems; i++)
+			if (item_is_open(&c->items[i]))
+				status = search ? search_item(c, &c->items[i], m) : check_item(c, &c->items[i], m);
 		acd_release(c->allocator, c->below);
 		c->below = NULL;
 		acd_plain_free(&c->plain, c->allocator);
@@ -465,10 +539,10 @@ check_items(checker *c)
 	return status;
 }
 
-/* Check the replacements of a set of machines. */
+/* Check the replacements of a set of machines, in one way. */
 acd_status
-acd_seam_check(const acd_machine *const *machines, size_t nmachines,
-			   const acd_allocator *allocator, acd_seam_fn fn, void *arg)
+acd_seam_check_by(const acd_machine *const *machines, size_t nmachines,
+				  const acd_allocator *allocator, acd_seam_fn fn, void *arg, acd_seam_way way)
 {
 	checker		c;
 	acd_status	status;
@@ -481,6 +555,7 @@ acd_seam_check(const acd_machine *const *machines, size_t nmachines,
 	c.allocator = allocator != NULL ? allocator : &acd_libc_allocator;
 	c.fn = fn;
 	c.arg = arg;
+	c.way = way;
 
 	status = collect(&c);
 	if (status == ACD_OK)
@@ -494,4 +569,12 @@ acd_seam_check(const acd_machine *const *machines, size_t nmachines,
 	acd_release(c.allocator, c.pattern);
 	acd_release(c.allocator, c.below);
 	return status;
+}
+
+/* Check the replacements of a set of machines. */
+acd_status
+acd_seam_check(const acd_machine *const *machines, size_t nmachines,
+			   const acd_allocator *allocator, acd_seam_fn fn, void *arg)
+{
+	return acd_seam_check_by(machines, nmachines, allocator, fn, arg, ACD_SEAM_WAY_AUTO);
 }
