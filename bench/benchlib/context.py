@@ -5,7 +5,7 @@ import dataclasses
 import sys
 import time
 
-from benchlib import progress, rows, schedule
+from benchlib import disturb, progress, rows, schedule
 
 SAMPLE_SECONDS = {"tiny": 0.005, "quick": 0.05, "full": 0.2}
 LIMITS = {
@@ -81,13 +81,15 @@ class Context:
     def dataset(self, workload):
         """Around all of a workload: its mark at the end, unless an answer was wrong, and what it took."""
         begin = time.monotonic()
+        ticks = disturb.own_ticks()
         wrongs = len(self.wrongs)
         self.phases = {}
         yield
         seconds = time.monotonic() - begin
         if len(self.wrongs) == wrongs and not self.check_only:
             self.write([progress.mark(workload.id, seconds)])
+        cpu = (disturb.own_ticks() - ticks) / disturb.TICKS
         if self.progress is None:
-            self.report(f"{workload.id}: {seconds:.0f} s")
+            self.report(f"{workload.id}: {seconds:.0f} s, CPU {cpu:.0f} s")
         else:
-            self.progress.done(workload.id, seconds, self.phases)
+            self.progress.done(workload.id, seconds, cpu, self.phases)

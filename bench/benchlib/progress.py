@@ -45,11 +45,11 @@ class Progress:
             parts.append(f"{kind} {sum(known):.0f} s{unknown}")
         return ", ".join(parts) or "nothing"
 
-    def done(self, dataset, seconds, phases):
+    def done(self, dataset, seconds, cpu, phases):
         self.left.pop(dataset, None)
         before = f" (expected {self.expected[dataset]:.0f} s)" if dataset in self.expected else ""
         spent = ", ".join(f"{name} {value:.0f}" for name, value in phases.items())
-        self.report(f"{dataset}: {seconds:.0f} s{before}; {spent}; left: {self.text()}")
+        self.report(f"{dataset}: {seconds:.0f} s{before}, CPU {cpu:.0f} s; {spent}; left: {self.text()}")
 
 
 def resume(folder):

@@ -31,6 +31,7 @@ typedef struct floor_state
 	int			nsizes;
 	int			next;
 	bool		per_transaction;
+	bool		written;		/* anything of this transaction */
 	char	   *payload;
 } floor_state;
 
@@ -84,6 +85,7 @@ floor_begin(LogicalDecodingContext *ctx, ReorderBufferTXN *txn)
 {
 	floor_state *state = ctx->output_plugin_private;
 
+	state->written = false;
 	if (state->per_transaction)
 		OutputPluginPrepareWrite(ctx, true);
 }
@@ -93,8 +95,11 @@ floor_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn)
 {
 	floor_state *state = ctx->output_plugin_private;
 
-	if (state->per_transaction)
-		OutputPluginWrite(ctx, true);
+	if (!state->per_transaction)
+		return;
+	if (!state->written)		/* pg_recvlogical takes no empty message */
+		appendStringInfoChar(ctx->out, 'x');
+	OutputPluginWrite(ctx, true);
 }
 
 static void
@@ -110,6 +115,7 @@ floor_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relati
 	if (!state->per_transaction)
 		OutputPluginPrepareWrite(ctx, true);
 	appendBinaryStringInfo(ctx->out, state->payload, size);
+	state->written = true;
 	if (!state->per_transaction)
 		OutputPluginWrite(ctx, true);
 }
