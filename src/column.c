@@ -331,5 +331,5 @@ acdat_redact_default(const AcdatDecoder *decoder, const AcdatColumn *column,
 		 !acdat_text_matches(generation->machines, generation->nmachines,
 							 expression, strlen(expression))))
 		return expression;
-	return column->mask;
+	return pnstrdup(column->mask, column->mask_len);
 }

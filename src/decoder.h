@@ -98,7 +98,7 @@ typedef struct AcdatColumn
 	bool		key;			/* redaction must keep values apart */
 	bool		identity;		/* in the replica identity's index */
 	bool		primary;		/* in the primary key */
-	const char *mask;			/* fits the type; in the database encoding */
+	const char *mask;			/* fits the type, not NUL-terminated; in the database encoding */
 	Size		mask_len;
 	const char *mask_out;		/* the same in the output's encoding */
 	Size		mask_out_len;

@@ -226,6 +226,17 @@ like((changes_of("TRUNCATE pairs; $insert_pair", 'policy=clean', 'include-redact
 is_deeply([ map { $_->{redactions} } parse_lines(records_of(q(TRUNCATE docs; INSERT INTO docs VALUES (1, '["Alice Example"]')), 'policy=clean', 'include-redactions=on', 'actions=insert')) ],
 	[ { j => 1 } ], 'include-redactions: a value that is masked whole counts once');
 
+# ---- include-default ----
+
+# Plans are made anew in the memory of earlier ones: what is no longer theirs
+# must not come out behind the mask.
+$node->safe_psql($db, 'CREATE TABLE defaults (id int PRIMARY KEY' . join('', map { ", c$_ text DEFAULT 'Alice Example $_', d$_ varchar(12) DEFAULT 'Bob'" } 1 .. 20) . ')');
+my @defaults = map { map { $_->{default} } grep { $_->{name} =~ /^[cd]/ } @{ $_->{columns} } }
+  parse_lines(records_of(join(';', map { "INSERT INTO defaults VALUES ($_); ALTER TABLE defaults ALTER c$_ SET NOT NULL" } 1 .. 20),
+	'policy=clean', 'include-default=on', 'actions=insert'));
+is(scalar(grep { $_ eq '[REDACTED]' } @defaults), 400, 'include-default: a default with a match is masked');
+is(scalar(grep { $_ eq "'Bob'::character varying" } @defaults), 400, 'include-default: and nothing else');
+
 # ---- without-identity ----
 
 $node->safe_psql($db, 'CREATE TABLE none_a (a int, b text); CREATE TABLE none_b (a int); INSERT INTO none_a VALUES (1), (2), (3); INSERT INTO none_b VALUES (1), (2)');
