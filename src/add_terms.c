@@ -79,8 +79,11 @@ check_patterns(const Elements *patterns, const char *dictionary)
 						 ACD_MAX_TERM_LEN)));
 }
 
-/* Make the terms known to SPI's statements as a relation. */
-static void
+/*
+ * Make the terms known to SPI's statements as a relation.  The caller ends
+ * the tuplestore, which may have a file.
+ */
+static Tuplestorestate *
 register_terms(const Elements *patterns, const Elements *replacements)
 {
 	TupleDesc	desc = CreateTemplateTupleDesc(2);
@@ -110,6 +113,7 @@ register_terms(const Elements *patterns, const Elements *replacements)
 	relation->reldata = store;
 	if (SPI_register_relation(relation) != SPI_OK_REL_REGISTER)
 		elog(ERROR, "SPI_register_relation failed");
+	return store;
 }
 
 static int64
@@ -118,11 +122,16 @@ insert_terms(text *dictionary, const Elements *patterns, const Elements *replace
 	Oid			types[] = {TEXTOID};
 	Datum		values[] = {PointerGetDatum(dictionary)};
 
-	register_terms(patterns, replacements);
+	Tuplestorestate *store = register_terms(patterns, replacements);
+	int64		added;
+
 	acdat_spi("INSERT INTO acdat.terms (dictionary, pattern, replacement) "
 			  "SELECT $1, pattern, replacement FROM " NEW_TERMS,
 			  1, types, values, false, SPI_OK_INSERT);
-	return (int64) SPI_processed;
+	added = (int64) SPI_processed;
+	SPI_unregister_relation(NEW_TERMS);
+	tuplestore_end(store);
+	return added;
 }
 
 /* add_terms(dictionary, patterns, replacements) */

@@ -21,6 +21,12 @@ SELECT acdat.add_terms('people', '{}', '{}');
 SELECT acdat.add_terms('places', ARRAY[['Rome', 'Oslo'], ['Bonn', 'Bern']]);
 SELECT id, dictionary, pattern, replacement, priority, enabled, allow, whole_word FROM acdat.terms ORDER BY id;
 
+-- more than work_mem: they go through a file, which is closed
+SET work_mem = '64kB';
+SELECT acdat.add_terms('people', ARRAY(SELECT 'spilled ' || i FROM generate_series(1, 5000) i));
+RESET work_mem;
+DELETE FROM acdat.terms WHERE pattern LIKE 'spilled%';
+
 -- near names
 SELECT acdat.add_terms('peple', ARRAY['x']);
 SELECT acdat.add_terms('PLACES', ARRAY['x']);
