@@ -7,7 +7,7 @@
 #ifndef ACD_BUILD_H
 #define ACD_BUILD_H
 
-#include "acd_internal.h"
+#include "acd_tier.h"
 
 #define ACD_UNPLACED	UINT64_MAX	/* replacement not in the artifact yet */
 
@@ -65,6 +65,7 @@ typedef struct acd_tier_plan
 	uint32_t	nterms;
 	uint32_t	first_group;
 	uint32_t	ngroups;
+	uint32_t	nkeys;			/* of a start filter, as far as they count for its size */
 	uint32_t	filter_bits;
 	uint32_t	starts_bits;
 	uint32_t	offsets_bits;
@@ -78,6 +79,7 @@ typedef struct acd_tier_plan
 typedef struct acd_group
 {
 	uint32_t	key;			/* its first term */
+	uint32_t	nterms;
 	uint32_t	ref;			/* as in the table */
 } acd_group;
 
@@ -97,6 +99,12 @@ typedef struct acd_tier_set
  */
 extern acd_status acd_tiers_build(acd_tier_set *set, const acd_allocator *allocator,
 								  const acd_key *keys, uint32_t nkeys);
+
+/*
+ * How many keys a start filter has for a tree's terms order[lo] ..
+ * order[hi - 1]: their different first 8 bytes, or 0 if it has their window.
+ */
+extern uint32_t acd_start_keys(const acd_key *keys, const uint32_t *order, uint32_t lo, uint32_t hi);
 
 /* Build filters and tables, once it is known which trees are deep. */
 extern acd_status acd_tiers_fill(acd_tier_set *set, const acd_allocator *allocator, const acd_key *keys);

@@ -64,7 +64,7 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 #define ACD_TIER_MAX_LEN		8	/* u32 */
 #define ACD_TIER_WINDOW			12	/* u32, 1 to 8, the least of the windows */
 #define ACD_TIER_STEP			16	/* u32, 0 or 1 to 8 */
-#define ACD_TIER_PREFIX			20	/* u32, 1 to 16 */
+#define ACD_TIER_PREFIX			20	/* u32, 1 to 16; if step is 0, 8 for long keys */
 #define ACD_TIER_FILTER_BITS	24	/* u32, log2 of words */
 #define ACD_TIER_STARTS_BITS	28	/* u32, log2 of words; 0 if step is 0 */
 #define ACD_TIER_TABLE_BITS		32	/* u32, log2 of slots */
@@ -462,105 +462,6 @@ extern acd_status acd_seam_term_in(const acd_machine *machine, const acd_allocat
  */
 extern uint32_t acd_seam_term_behind(const acd_machine *machine, const unsigned char *text, size_t len,
 									 unsigned char *pattern);
-
-/* ---- hashes of tiers ---- */
-
-/*
- * Hash of a window of bytes, given a little-endian word that begins with it.
- * Filters use its high half: the low bits of a product of short windows are
- * poor.
- */
-static inline uint64_t
-acd_gram_hash(const acd_tier *tier, uint64_t word)
-{
-	return (word & tier->gram_masks[(word >> 4) & 15]) * tier->multiplier;
-}
-
-/*
- * Hash of a term's prefix, given where it stands.  Without steps the prefix
- * is the window; with steps it has at least 8 bytes.
- */
-static inline uint64_t
-acd_prefix_hash(const acd_tier *tier, const unsigned char *p)
-{
-	uint64_t	hash = acd_gram_hash(tier, acd_le64(p));
-
-	if (tier->step != 0)
-	{
-		hash = acd_le64(p) * tier->multiplier;
-		if (tier->prefix > 8)
-			hash = (((hash << 29) | (hash >> 35)) ^ acd_le64(p + tier->prefix - 8)) * tier->multiplier;
-	}
-	return hash;
-}
-
-/* Where the offsets of a window's hash are noted. */
-static inline uint64_t
-acd_offsets_index(const acd_tier *tier, uint64_t hash)
-{
-	return ((hash ^ (hash >> 29)) * tier->multiplier) >> tier->offsets_shift;
-}
-
-/* Set the masks that go with a tier's windows. */
-static inline void
-acd_set_gram_masks(acd_tier *tier)
-{
-	for (int i = 0; i < 16; i++)
-		tier->gram_masks[i] = tier->windows[i] == 8 ? UINT64_MAX : (UINT64_C(1) << (8 * tier->windows[i])) - 1;
-}
-
-/* Bytes of a prefix that begins with the byte c. */
-static inline uint32_t
-acd_prefix_len(const acd_tier *tier, unsigned char c)
-{
-	return tier->step != 0 ? tier->prefix : tier->windows[c >> 4];
-}
-
-/* What a table's slot keeps of a hash. */
-static inline uint32_t
-acd_hash_tag(uint64_t hash)
-{
-	return (uint32_t) (hash ^ (hash >> 32));
-}
-
-/* The two bits of a hash within a word of a filter. */
-static inline uint64_t
-acd_hash_bits(uint64_t hash)
-{
-	return (UINT64_C(1) << ((hash >> 38) & 63)) | (UINT64_C(1) << ((hash >> 32) & 63));
-}
-
-/* Are the bits of a hash set in a filter? */
-static inline bool
-acd_filter_has(const unsigned char *filter, uint32_t shift, uint64_t hash)
-{
-	uint64_t	word = acd_le64(filter + (hash >> shift) * 8);
-
-	return ((word >> ((hash >> 38) & 63)) & (word >> ((hash >> 32) & 63)) & 1) != 0;
-}
-
-/* Root, with ACD_REF_DEEP, of the tree for a prefix's hash, or 0. */
-static inline uint32_t
-acd_tier_lookup(const acd_tier *tier, uint64_t hash)
-{
-	uint32_t	tag = acd_hash_tag(hash);
-
-	for (uint64_t i = hash >> tier->table_shift;; i++)
-	{
-		const unsigned char *slot = tier->table + (i & tier->table_mask) * ACD_PREFIX_SLOT_SIZE;
-		uint32_t	ref = acd_le32(slot + ACD_PREFIX_REF);
-
-		if (ref == 0 || acd_le32(slot + ACD_PREFIX_TAG) == tag)
-			return ref;
-	}
-}
-
-/* May byte c stand in the class whose two tables of 16 bytes are given? */
-static inline bool
-acd_class_has(const unsigned char *tables, unsigned char c)
-{
-	return (tables[c & 15] & tables[16 + (c >> 4)]) != 0;
-}
 
 /* ---- trees (tree.c) ---- */
 

@@ -13,7 +13,7 @@
 #ifndef ACD_SCAN_H
 #define ACD_SCAN_H
 
-#include "acd_internal.h"
+#include "acd_tier.h"
 
 #if defined(__GNUC__)
 #define ACD_LIKELY(x)		__builtin_expect(!!(x), 1)

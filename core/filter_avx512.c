@@ -48,15 +48,30 @@ low_bits(size_t n)
 	return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
 }
 
-/* Which of eight hashes are in the filter? */
-TARGET static ACD_ALWAYS_INLINE uint32_t
-filter_mask(const unsigned char *filter, __m128i shift, __m512i hash)
+/* The words of a filter that eight hashes point to. */
+TARGET static ACD_ALWAYS_INLINE __m512i
+filter_words(const unsigned char *filter, __m128i shift, __m512i hash)
 {
-	__m512i		one = _mm512_set1_epi64(1);
-	__m512i		words = _mm512_i64gather_epi64(_mm512_srl_epi64(hash, shift), (const void *) filter, 8);
-	__m512i		bits = _mm512_or_si512(_mm512_rolv_epi64(one, _mm512_srli_epi64(hash, 38)),
-									   _mm512_rolv_epi64(one, _mm512_srli_epi64(hash, 32)));
+	return _mm512_i64gather_epi64(_mm512_srl_epi64(hash, shift), (const void *) filter, 8);
+}
 
+/* One bit, or two, of each of eight words, at a place in its hash. */
+TARGET static ACD_ALWAYS_INLINE __m512i
+bit_at(__m512i hash, int place)
+{
+	return _mm512_rolv_epi64(_mm512_set1_epi64(1), _mm512_srli_epi64(hash, (unsigned) place));
+}
+
+TARGET static ACD_ALWAYS_INLINE __m512i
+bits_at(__m512i hash, int place, int other)
+{
+	return _mm512_or_si512(bit_at(hash, place), bit_at(hash, other));
+}
+
+/* Which of eight words hold all these bits? */
+TARGET static ACD_ALWAYS_INLINE uint32_t
+has_bits(__m512i words, __m512i bits)
+{
 	return _mm512_cmpeq_epi64_mask(_mm512_and_si512(words, bits), bits);
 }
 
@@ -66,7 +81,7 @@ filter_mask(const unsigned char *filter, __m128i shift, __m512i hash)
  */
 TARGET static ACD_ALWAYS_INLINE uint32_t
 probe(const acd_tier *tier, __m512i low, __m512i high, const unsigned char *positions,
-	  uint32_t count, uint32_t base, acd_hits *hits, uint32_t n)
+	  uint32_t count, uint32_t base, acd_hits *hits, uint32_t n, bool long_keys)
 {
 	/* Eight times each of eight bytes, and what each of the eight adds. */
 	__m512i		repeat = _mm512_setr_epi64(0, 0x0101010101010101LL, 0x0202020202020202LL, 0x0303030303030303LL,
@@ -76,6 +91,7 @@ probe(const acd_tier *tier, __m512i low, __m512i high, const unsigned char *posi
 	__m512i		masks_low = _mm512_loadu_si512((const void *) tier->gram_masks);
 	__m512i		masks_high = _mm512_loadu_si512((const void *) (tier->gram_masks + 8));
 	__m512i		multiplier = _mm512_set1_epi64((long long) tier->multiplier);
+	__m512i		long_multiplier = _mm512_set1_epi64((long long) acd_long_multiplier(tier));
 	__m128i		shift = _mm_cvtsi32_si128((int) tier->filter_shift);
 
 	for (uint32_t k = 0; k < count; k += 8)
@@ -87,7 +103,16 @@ probe(const acd_tier *tier, __m512i low, __m512i high, const unsigned char *posi
 		/* The masks go by bits 4 to 7 of the first byte; higher bits do not count. */
 		__m512i		used = _mm512_permutex2var_epi64(masks_low, _mm512_srli_epi64(grams, 4), masks_high);
 		__m512i		hash = _mm512_mullo_epi64(_mm512_and_si512(grams, used), multiplier);
-		__mmask8	pass = (__mmask8) (filter_mask(tier->filter, shift, hash) & low_bits(count - k));
+		__m512i		longs = _mm512_mullo_epi64(grams, long_multiplier);
+		__m512i		words = filter_words(tier->filter, shift, hash);
+		__m512i		two = bits_at(hash, 38, 32);
+		__mmask8	pass = (__mmask8) low_bits(count - k);
+
+		if (long_keys)
+			pass &= has_bits(words, _mm512_or_si512(two, bit_at(hash, 44))) |
+				has_bits(words, _mm512_or_si512(bits_at(longs, 58, 52), bit_at(longs, 46)));
+		else
+			pass &= has_bits(words, two);
 
 		if (ACD_UNLIKELY(pass != 0))
 		{
@@ -122,7 +147,8 @@ dense_windows(const acd_tier *tier, const unsigned char *text, size_t from, size
 	{
 		__m512i		v = _mm512_loadu_si512((const void *) (text + at));
 		__m512i		grams = _mm512_and_si512(used, _mm512_permutexvar_epi8(permutation, v));
-		uint32_t	mask = filter_mask(tier->filter, shift, _mm512_mullo_epi64(grams, multiplier));
+		__m512i		hash = _mm512_mullo_epi64(grams, multiplier);
+		uint32_t	mask = has_bits(filter_words(tier->filter, shift, hash), bits_at(hash, 38, 32));
 
 		while (ACD_UNLIKELY(mask != 0))
 		{
@@ -141,12 +167,10 @@ dense_windows(const acd_tier *tier, const unsigned char *text, size_t from, size
 
 #include "filter_kernel.h"
 
-/*
- * Look at each start.  While the filter is in the first-level cache a gather
- * from it is faster than single loads, else slower.
- */
-TARGET static size_t
-starts(const acd_tier *tier, const unsigned char *text, size_t len, size_t from, size_t to, acd_hits *hits)
+/* Look at each start, in a filter of long keys or not. */
+TARGET static ACD_ALWAYS_INLINE size_t
+gather_starts(const acd_tier *tier, const unsigned char *text, size_t len, size_t from, size_t to,
+			  acd_hits *hits, bool long_keys)
 {
 	const unsigned char *classes = tier->classes;
 	__m512i		ascending = _mm512_setr_epi64(0x0706050403020100LL, 0x0F0E0D0C0B0A0908LL, 0x1716151413121110LL,
@@ -155,8 +179,6 @@ starts(const acd_tier *tier, const unsigned char *text, size_t len, size_t from,
 	uint32_t	n = 0;
 	size_t		at = from;
 
-	if (tier->filter_shift < 64 - GATHER_BITS)
-		return starts_avx512(tier, text, len, from, to, hits);
 	for (; at < to && n <= ACD_HITS_STOP; at += 64)
 	{
 		const unsigned char *p = text + at;
@@ -177,11 +199,24 @@ starts(const acd_tier *tier, const unsigned char *text, size_t len, size_t from,
 			uint32_t	count = (uint32_t) __builtin_popcountll(mask);
 
 			_mm512_storeu_si512((void *) positions, _mm512_maskz_compress_epi8(mask, ascending));
-			n = probe(tier, low, high, positions, count, (uint32_t) (at - from), hits, n);
+			n = probe(tier, low, high, positions, count, (uint32_t) (at - from), hits, n, long_keys);
 		}
 	}
 	hits->n = n;
 	return at < to ? at : to;
+}
+
+/*
+ * Look at each start.  While the filter is in the first-level cache a gather
+ * from it is faster than single loads, else slower.
+ */
+TARGET static size_t
+starts(const acd_tier *tier, const unsigned char *text, size_t len, size_t from, size_t to, acd_hits *hits)
+{
+	if (tier->filter_shift < 64 - GATHER_BITS)
+		return starts_avx512(tier, text, len, from, to, hits);
+	return acd_has_long_keys(tier) ? gather_starts(tier, text, len, from, to, hits, true) :
+		gather_starts(tier, text, len, from, to, hits, false);
 }
 
 const acd_filters acd_filters_avx512 = {starts, windows_avx512};

@@ -14,16 +14,12 @@
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
 
-/* Look at each start. */
-TARGET static size_t
-NAME(starts) (const acd_tier *tier, const unsigned char *text, size_t len,
-			  size_t from, size_t to, acd_hits *hits)
+/* Look at each start, in a filter of long keys or not. */
+TARGET static ACD_ALWAYS_INLINE size_t
+NAME(starts_of) (const acd_tier *tier, const unsigned char *text, size_t len,
+				 size_t from, size_t to, acd_hits *hits, bool long_keys)
 {
-	const unsigned char *filter = tier->filter;
 	const unsigned char *classes = tier->classes;
-	const uint64_t *gram_masks = tier->gram_masks;
-	uint64_t	multiplier = tier->multiplier;
-	uint32_t	shift = tier->filter_shift;
 	unsigned char copy[ACD_READ];
 	uint32_t	n = 0;
 	size_t		at = from;
@@ -42,17 +38,28 @@ NAME(starts) (const acd_tier *tier, const unsigned char *text, size_t len,
 		while (mask != 0)
 		{
 			uint32_t	j = acd_lowest_bit(mask);
-			uint64_t	hash = (acd_le64(p + j) & gram_masks[p[j] >> 4]) * multiplier;
+			uint64_t	word = acd_le64(p + j);
+			uint64_t	hash = acd_gram_hash(tier, word);
 
 			mask &= mask - 1;
 			hits->at[n] = (uint32_t) (at - from) + j;
 			hits->hash[n] = hash;
-			n += acd_filter_has(filter, shift, hash);
+			n += long_keys ? acd_long_filter_has(tier, word, hash) :
+				acd_filter_has(tier->filter, tier->filter_shift, hash);
 		}
 		at += 64;
 	}
 	hits->n = n;
 	return at < to ? at : to;
+}
+
+/* Look at each start. */
+TARGET static size_t
+NAME(starts) (const acd_tier *tier, const unsigned char *text, size_t len,
+			  size_t from, size_t to, acd_hits *hits)
+{
+	return acd_has_long_keys(tier) ? NAME(starts_of) (tier, text, len, from, to, hits, true) :
+		NAME(starts_of) (tier, text, len, from, to, hits, false);
 }
 
 /*

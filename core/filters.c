@@ -84,9 +84,52 @@ set_bits(unsigned char *filter, uint32_t shift, uint64_t hash)
 	acd_put64(word, acd_le64(word) | acd_hash_bits(hash));
 }
 
-/* Fill a tier's filters. */
+/* The first 8 bytes of a term as a little-endian word, filled with zeros. */
+static uint64_t
+first_word(const acd_key *key)
+{
+	unsigned char first[8] = {0};
+
+	memcpy(first, key->bytes, key->len < 8 ? key->len : 8);
+	return acd_le64(first);
+}
+
+/*
+ * Put a tree's terms, order[lo] .. order[hi - 1], into a start filter.  If one
+ * ends within 8 bytes or many differ there, the window alone must do.
+ */
 static void
-fill_filters(const acd_tier_set *set, const acd_tier_plan *plan, const acd_key *keys, unsigned char *filter)
+fill_starts(const acd_tier *t, const acd_key *keys, const uint32_t *order, uint32_t lo, uint32_t hi,
+			unsigned char *filter)
+{
+	uint64_t	hash = acd_gram_hash(t, first_word(&keys[order[lo]]));
+	unsigned char *word = filter + (hash >> t->filter_shift) * 8;
+
+	if (!acd_has_long_keys(t))
+		set_bits(filter, t->filter_shift, hash);
+	else if (acd_start_keys(keys, order, lo, hi) == 0)
+		acd_put64(word, acd_le64(word) | acd_window_bits(hash));
+	else
+		for (uint32_t i = lo; i < hi; i++)
+			acd_put64(word, acd_le64(word) | acd_long_bits(acd_long_hash(t, first_word(&keys[order[i]]))));
+}
+
+/* Fill a tier's start filter. */
+static void
+fill_start_filter(const acd_tier_set *set, const acd_tier_plan *plan, const acd_key *keys, unsigned char *filter)
+{
+	uint32_t	lo = plan->first;
+
+	for (uint32_t g = plan->first_group; g < plan->first_group + plan->ngroups; g++)
+	{
+		fill_starts(&plan->tier, keys, set->order, lo, lo + set->groups[g].nterms, filter);
+		lo += set->groups[g].nterms;
+	}
+}
+
+/* Fill a tier's filters of windows and prefixes, and offsets. */
+static void
+fill_window_filters(const acd_tier_set *set, const acd_tier_plan *plan, const acd_key *keys, unsigned char *filter)
 {
 	const acd_tier *t = &plan->tier;
 	unsigned char *starts = filter + ((size_t) 8 << plan->filter_bits);
@@ -98,16 +141,14 @@ fill_filters(const acd_tier_set *set, const acd_tier_plan *plan, const acd_key *
 
 		memcpy(prefix, keys[set->groups[g].key].bytes,
 			   acd_prefix_len(t, keys[set->groups[g].key].bytes[0]));
-		for (uint32_t o = 0; o < (t->step != 0 ? t->step : 1); o++)
+		for (uint32_t o = 0; o < t->step; o++)
 		{
 			uint64_t	hash = acd_gram_hash(t, acd_le64(prefix + o));
 
 			set_bits(filter, t->filter_shift, hash);
-			if (t->step != 0)
-				offsets[acd_offsets_index(t, hash)] |= (unsigned char) (1u << o);
+			offsets[acd_offsets_index(t, hash)] |= (unsigned char) (1u << o);
 		}
-		if (t->step != 0)
-			set_bits(starts, t->starts_shift, acd_prefix_hash(t, prefix));
+		set_bits(starts, t->starts_shift, acd_prefix_hash(t, prefix));
 	}
 }
 
@@ -207,7 +248,10 @@ acd_tiers_fill(acd_tier_set *set, const acd_allocator *allocator, const acd_key 
 			memset(plan->table, 0, bytes);
 			plan->tier.multiplier = next_multiplier(&seed);
 		} while (!fill_table(set, plan, keys, plan->table));
-		fill_filters(set, plan, keys, plan->filters);
+		if (plan->tier.step == 0)
+			fill_start_filter(set, plan, keys, plan->filters);
+		else
+			fill_window_filters(set, plan, keys, plan->filters);
 		fold_filter(plan);
 	}
 	return ACD_OK;

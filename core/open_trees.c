@@ -30,7 +30,7 @@ read_tier(acd_tier *t, const unsigned char *record, uint32_t *filter_bits,
 
 	if (t->min_len < 1 || t->max_len > ACD_MAX_TERM_LEN || t->min_len > t->max_len ||
 		t->window < 1 || t->window > ACD_MAX_WINDOW || t->step > ACD_MAX_STEP ||
-		t->prefix < t->window || t->prefix > ACD_MAX_PREFIX || t->prefix > t->min_len ||
+		t->prefix < t->window || t->prefix > ACD_MAX_PREFIX || (t->step != 0 && t->prefix > t->min_len) ||
 		t->multiplier % 2 == 0 ||
 		*filter_bits < 1 || *filter_bits > ACD_MAX_FILTER_BITS ||
 		*table_bits < 1 || *table_bits > ACD_MAX_TABLE_BITS)
@@ -40,7 +40,7 @@ read_tier(acd_tier *t, const unsigned char *record, uint32_t *filter_bits,
 		if (t->windows[i] < t->window || t->windows[i] > ACD_MAX_WINDOW ||
 			(t->step != 0 && t->windows[i] != t->window))
 			return false;
-	if (t->step == 0 ? t->prefix != t->window || *starts_bits != 0 || *offsets_bits != 0 :
+	if (t->step == 0 ? (t->prefix != t->window && t->prefix != ACD_MAX_WINDOW) || t->window > t->min_len || *starts_bits != 0 || *offsets_bits != 0 :
 		t->prefix < 8 || t->window + t->step - 1 > t->prefix ||
 		*starts_bits < 1 || *starts_bits > ACD_MAX_FILTER_BITS ||
 		*offsets_bits < ACD_MIN_OFFSETS_BITS || *offsets_bits > ACD_MAX_OFFSETS_BITS)
@@ -152,7 +152,8 @@ look_for(const acd_machine *m, batch *b)
 		if (acd_tier_lookup(t, b->hash[i]) != b->ref[i])
 			return false;
 		if (t->step == 0)
-			found &= acd_filter_has(t->filter, t->filter_shift, b->hash[i]);
+			found &= acd_has_long_keys(t) ||	/* see node_passes */
+				acd_filter_has(t->filter, t->filter_shift, b->hash[i]);
 		else
 			found &= acd_filter_has(t->starts, t->starts_shift, b->hash[i]);
 		for (uint32_t o = 0; o < t->step; o++)
@@ -204,6 +205,49 @@ add_to_batch(batch *b, const unsigned char *prefix, uint32_t ref, unsigned char 
 	}
 	for (uint32_t i = t->step; i < t->window + t->step - 1; i++)
 		seen[0][prefix[i]] = 1;
+}
+
+/* The first bytes, up to 8, of what leads to a node's end, as a little-endian word. */
+static uint64_t
+first_word(const acd_machine *m, uint64_t offset)
+{
+	unsigned char first[8] = {0};
+
+	for (;;)
+	{
+		const unsigned char *node = m->nodes + offset;
+		uint32_t	path = acd_le16(node + ACD_NODE_PATH);
+		uint32_t	from = acd_le16(node + ACD_NODE_DEPTH) - path;
+		uint32_t	up = acd_le32(node + ACD_NODE_UP);
+
+		for (uint32_t i = from; i < 8 && i < from + path; i++)
+			first[i] = node[ACD_NODE_SIZE + i - from];
+		if (up == 0)
+			return acd_le64(first);
+		if (from <= 8)
+			first[from - 1] = (unsigned char) acd_le16(node + ACD_NODE_LABEL);
+		offset -= up;
+	}
+}
+
+/*
+ * Does a start filter of long keys hold the key of the terms that end in a
+ * node or, if it is the first of 8 bytes or more, go through it?
+ */
+static bool
+node_passes(const acd_machine *m, const acd_tier *t, uint64_t offset)
+{
+	const unsigned char *node = m->nodes + offset;
+	uint32_t	depth = acd_le16(node + ACD_NODE_DEPTH);
+	uint32_t	start = depth - acd_le16(node + ACD_NODE_PATH);
+	uint64_t	word;
+	uint64_t	hash;
+
+	if (start > 8 || (depth < 8 && acd_le32(node + ACD_NODE_TERM) == 0))
+		return true;
+	word = first_word(m, offset);
+	hash = acd_gram_hash(t, word);
+	return acd_start_has(t, word, hash, depth);
 }
 
 /* Check a root's own fields and look for its tree. */
@@ -349,6 +393,8 @@ acd_open_trees(const acd_machine *m, acd_xxh64_state *checksum)
 			uint32_t	nchildren = acd_le16(node + ACD_NODE_CHILDREN);
 
 			nnodes++;
+			if (acd_has_long_keys(tier) && !node_passes(m, tier, offset))
+				return false;
 			if (acd_le32(node + ACD_NODE_TERM) != 0)
 			{
 				nterms++;

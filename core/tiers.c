@@ -29,6 +29,9 @@
 #define JOIN_RATIO		2			/* and the prefixes occur */
 #define JOIN_SPARSE		16			/* or one in so many possible prefixes is used */
 #define FEW_LETTERS		16			/* a text is taken to have so many at least */
+#define LONG_KEYS		3			/* one in so many windows leads to terms of 8 bytes only */
+#define MAX_KEYS		12			/* first 8 bytes of one window in a start filter */
+#define COUNTED_KEYS		4			/* as many make a filter larger */
 #define JOIN_TERMS		8			/* and so many terms have one prefix, at most */
 
 /* Class of a length: 0 short, 1 middle, 2 long. */
@@ -275,6 +278,7 @@ choose_sizes(acd_tier_plan *plan)
 
 	if (plan->tier.step == 0)
 	{
+		grams = plan->nkeys;
 		while ((UINT64_C(64) << bits) < grams * 24 && bits < MAX_START_BITS)
 			bits++;
 	}
@@ -303,11 +307,32 @@ choose_sizes(acd_tier_plan *plan)
 	plan->tier.table_mask = (UINT32_C(1) << plan->table_bits) - 1;
 }
 
+/* Count a start filter's keys for a tree. */
+uint32_t
+acd_start_keys(const acd_key *keys, const uint32_t *order, uint32_t lo, uint32_t hi)
+{
+	uint32_t	n = 0;
+
+	for (uint32_t i = lo; i < hi; i++)
+	{
+		const acd_key *key = &keys[order[i]];
+
+		if (key->len < ACD_MAX_WINDOW)
+			return 0;
+		n += i == lo || memcmp(key->bytes, keys[order[i - 1]].bytes, ACD_MAX_WINDOW) != 0;
+		if (n > MAX_KEYS)
+			return 0;
+	}
+	return n;
+}
+
 /* Build the trees of one tier. */
 static acd_status
 build_trees(acd_tier_set *set, acd_tier_plan *plan, const acd_key *keys, uint32_t tier)
 {
 	uint32_t	end = plan->first + plan->nterms;
+	uint32_t	nkeys = 0;
+	uint32_t	nlong = 0;
 
 	plan->first_group = set->ngroups;
 	for (uint32_t lo = plan->first; lo < end;)
@@ -323,6 +348,14 @@ build_trees(acd_tier_set *set, acd_tier_plan *plan, const acd_key *keys, uint32_
 			   memcmp(keys[set->order[hi]].bytes, first->bytes, prefix) == 0)
 			hi++;
 		group->key = set->order[lo];
+		group->nterms = hi - lo;
+		if (plan->tier.step == 0)
+		{
+			uint32_t	n = acd_start_keys(keys, set->order, lo, hi);
+
+			nkeys += n == 0 ? 1 : n < COUNTED_KEYS ? n : COUNTED_KEYS;
+			nlong += n > 0;
+		}
 		status = acd_forest_add(&set->forest, keys, set->order, lo, hi, tier, &group->ref, &deep);
 		if (status != ACD_OK)
 			return status;
@@ -330,6 +363,12 @@ build_trees(acd_tier_set *set, acd_tier_plan *plan, const acd_key *keys, uint32_
 		lo = hi;
 	}
 	plan->ngroups = set->ngroups - plan->first_group;
+	plan->nkeys = plan->ngroups;
+	if (plan->tier.step == 0 && nlong >= plan->ngroups / LONG_KEYS)
+	{
+		plan->tier.prefix = ACD_MAX_WINDOW;
+		plan->nkeys = nkeys;
+	}
 	return ACD_OK;
 }
 

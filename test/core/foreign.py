@@ -135,6 +135,7 @@ def tree(strings, index, start, at):
 def tier_sections(strings, index):
     """TIERS, FILTERS, TABLES, NODES, the node of each term and their number."""
     window = min(min(map(len, strings)), 8)
+    long_keys = len(strings) % 2 == 0 and window < 8
     groups = {}
     for s in strings:
         groups.setdefault(s[:window], []).append(s)
@@ -149,7 +150,15 @@ def tier_sections(strings, index):
     count = 0
     for prefix, group in groups.items():
         product = int.from_bytes(prefix, "little") * multiplier & M64
-        words[product >> 64 - bits] |= 1 << (product >> 38 & 63) | 1 << (product >> 32 & 63)
+        for s in group:
+            key, places = product, (38, 32)
+            if long_keys:
+                places = (44, 38, 32)
+                if len(s) >= 8:
+                    other = (multiplier << 32 | multiplier >> 32) & M64 | 1
+                    key, places = int.from_bytes(s[:8], "little") * other & M64, (58, 52, 46)
+            for place in places:
+                words[product >> 64 - bits] |= 1 << (key >> place & 63)
         slot = product >> 64 - bits
         tag = (product ^ product >> 32) & 0xFFFFFFFF
         while slots[slot][1]:
@@ -162,7 +171,7 @@ def tier_sections(strings, index):
         count += n
     # Classes that every byte is in.
     record = struct.pack("<10IQ", len(groups), min(map(len, strings)), max(map(len, strings)),
-                         window, 0, window, bits, 0, bits, 0, multiplier)
+                         window, 0, 8 if long_keys else window, bits, 0, bits, 0, multiplier)
     record += bytes([window] * 16) + bytes([1] * 64)
     filters = struct.pack("<%dQ" % len(words), *words)
     table = b"".join(struct.pack("<II", *s) for s in slots)

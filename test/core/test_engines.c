@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "acd_tier.h"
 #include "helpers.h"
 
 static term_set set;
@@ -98,6 +99,49 @@ test_tiers(void)
 	acd_machine_describe(build_lengths(5, 8, 0, 0, 26), &info);
 	ok(strcmp(info.engine, "window filter, trees") == 0 && strcmp(info.reason, "all terms have 8 bytes or more") == 0,
 	   "long terms alone have a window filter");
+}
+
+/*
+ * Of 1,000 starts with the window of n terms of a length that differ from the
+ * fourth byte on, how many pass the start filter?
+ */
+static int
+count_passing(int n, size_t len)
+{
+	unsigned char bytes[16] = "abc";
+	uint64_t	rng = 78;
+	const acd_tier *t;
+	int			passing = 0;
+
+	set_free(&set);
+	set_clear(&set);
+	set_add(&set, 0, "axe", 3, 0, 0);
+	set_add(&set, 0, "apples and pears", 16, 0, 0);
+	for (int i = 0; i < n; i++)
+	{
+		bytes[3] = (unsigned char) ('a' + i);
+		memset(bytes + 4, 'z', sizeof(bytes) - 4);
+		set_add(&set, 0, bytes, len, i + 1, 0);
+	}
+	set_build(&set);
+	t = &set.machines[0].tiers[0];
+	for (int i = 0; set.machines[0].ntiers == 1 && t->window == 3 && i < 1000; i++)
+	{
+		for (int k = 3; k < 8; k++)
+			bytes[k] = (unsigned char) ('A' + rng_below(&rng, 26));
+		passing += acd_start_has(t, acd_le64(bytes), acd_gram_hash(t, acd_le64(bytes)), 8);
+	}
+	return passing;
+}
+
+/* A start filter is about 8 bytes, not about the window alone. */
+static void
+test_start_filter(void)
+{
+	ok(count_passing(1, 8) < 20, "few starts pass that have only the window of a longer term");
+	ok(count_passing(12, 16) < 300, "nor do many with that of 12 terms");
+	ok(count_passing(13, 16) == 1000, "all do if 13 terms have it");
+	ok(count_passing(1, 7) == 1000, "or one that ends before 8 bytes");
 }
 
 /* Build a^8, a^9 and so on. */
@@ -303,6 +347,7 @@ main(void)
 {
 	test_windows();
 	test_tiers();
+	test_start_filter();
 	test_deep();
 	test_fallback();
 	test_page_end();

@@ -460,7 +460,12 @@ test_handmade_trees(void)
 		for (int half = 0; half < 8; half += 4)
 			if (acd_le32(t->filter + 8 * i + half) != 0)
 				refused = refused && open_changed(filter + 8 * i + half, 0, &verdict) == ACD_ERR_CORRUPT;
-	ok(refused, "a filter that lacks bits");
+	ok(refused, "a filter that lacks words");
+	for (size_t i = 0; t->step == 0 && i < (size_t) 64 << (64 - t->filter_shift); i++)
+		if ((t->filter[i / 8] >> (i % 8) & 1) != 0)
+			refused = refused && open_changed(filter + i / 32 * 4, acd_le32(t->filter + i / 32 * 4) & ~(UINT32_C(1) << i % 32),
+											  &verdict) == ACD_ERR_CORRUPT;
+	ok(refused && t->step == 0, "a filter that lacks a bit");
 	ok(open_changed(tiers + ACD_TIER_CLASSES, 0, &verdict) == ACD_ERR_CORRUPT, "a class that lacks bytes");
 	ok(open_changed(tiers + ACD_TIER_WINDOW, 9, &verdict) == ACD_ERR_CORRUPT, "a window that is too long");
 	ok(open_changed(tiers + ACD_TIER_STEP, 1, &verdict) == ACD_ERR_CORRUPT, "a step where there is none");
