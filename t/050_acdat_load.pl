@@ -4,13 +4,17 @@
 use strict;
 use warnings;
 
+use FindBin;
+use lib "$FindBin::Bin/lib";
+
+use AcdatTool;
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
 use Test::More;
 use Time::HiRes ();
 
-my $dir = PostgreSQL::Test::Utils::tempdir();
+my $dir = tool_dir();
 my $node = PostgreSQL::Test::Cluster->new('main');
 $node->init;
 
@@ -59,39 +63,6 @@ $node->safe_psql($_, 'CREATE EXTENSION acdat_decoder') for qw(u8 latin japan);
 $node->safe_psql('u8', 'CREATE EXTENSION pg_stat_statements')
   if grep { $_ eq 'pg_stat_statements' } @preload;
 
-my $said = '';		# everything acdat ever printed
-my @secrets;		# tokens that must not be found anywhere
-
-# A token that stands for a term, different each time.
-sub secret
-{
-	my $token = sprintf 'ZaubeRwort%03dQ', scalar @secrets;
-	push @secrets, $token;
-	return $token;
-}
-
-# Write bytes to a file of that name and return its path.
-sub term_file
-{
-	my ($name, $bytes) = @_;
-	my $path = "$dir/$name";
-	open my $fh, '>:raw', $path or die "$path: $!";
-	print $fh $bytes;
-	close $fh or die "$path: $!";
-	return $path;
-}
-
-# Run acdat with standard input; its exit code, stdout and stderr.
-sub acdat
-{
-	my ($stdin, @args) = @_;
-	my ($out, $err) = ('', '');
-	IPC::Run::run([ 'acdat', @args ], '<', \$stdin, '>', \$out, '2>', \$err);
-	my $code = $? & 127 ? "signal " . ($? & 127) : $? >> 8;
-	$said .= $out . $err;
-	return ($code, $out, $err);
-}
-
 sub load
 {
 	my ($database, @args) = @_;
@@ -128,7 +99,7 @@ is($code, 0, 'load --help');
 like($out, qr/--dictionary/, 'load --help lists the options');
 is_deeply([ (acdat('', 'load', '-?'))[ 0, 1 ] ], [ 0, $out ], 'load -? is the same');
 
-my $any = term_file('any.tsv', secret() . "\n");
+my $any = file('any.tsv', secret() . "\n");
 for my $usage (
 	[ 'no command', [], qr/no command given/ ],
 	[ 'unknown command', ['laod'], qr/unknown command "laod"/ ],
@@ -148,7 +119,7 @@ for my $usage (
 # ---- what goes in ----
 
 my ($s1, $s2, $s3, $s4) = map { secret() } 1 .. 4;
-my $file = term_file('good.tsv',
+my $file = file('good.tsv',
 	"\xEF\xBB\xBF$s1\r\n\r\n\n$s2\t[B]\r\n$s3\t\t-5\n\xE9\x9F\xB3\xE4\xB9\x90$s4\t\xF0\x9F\x8E\xB5\t2147483647");
 
 ($code, $out, $err) = load('u8', '-D', 'names', $file);
@@ -167,7 +138,7 @@ is(terms_of('u8', 'names'), "$s1>>0|$s2>[B]>0|$s3>>-5|\xE9\x9F\xB3\xE4\xB9\x90$s
 is($code, 2, 'misspelt dictionary: exit code');
 like($err, qr/^acdat: hint: .*names/m, 'misspelt dictionary: the near name');
 
-my $more = term_file('more.tsv', "$s1 again\n");
+my $more = file('more.tsv', "$s1 again\n");
 ($code, $out, $err) = load('u8', '-D', 'names', $more);
 is($code, 0, 'load adds: exit code');
 is(count_terms('u8'), 5, 'load adds');
@@ -185,7 +156,7 @@ is($code, 0, 'connection string: exit code');
 like($err, qr/^acdat: storing: 4 of 4 terms$/m, '--progress without a terminal');
 is(count_terms('u8'), 4, 'connection string');
 
-my $escaped = term_file('escaped.tsv', "$s1\\t\\\\t\tx\\ny\n$s2\\r\n");
+my $escaped = file('escaped.tsv', "$s1\\t\\\\t\tx\\ny\n$s2\\r\n");
 ($code, $out, $err) = load('u8', '-D', 'names', '--replace', '--escapes', $escaped);
 is($code, 0, '--escapes: exit code');
 is(terms_of('u8', 'names'), "$s1\t\\t>x\ny>0|$s2\r>>0", '--escapes');
@@ -193,7 +164,7 @@ is(terms_of('u8', 'names'), "$s1\t\\t>x\ny>0|$s2\r>>0", '--escapes');
 is(terms_of('u8', 'names'), "$s1\\t\\\\t>x\\ny>0|$s2\\r>>0", 'no --escapes: as they stand');
 
 # the greatest pattern and line there may be
-my $big = term_file('big.tsv',
+my $big = file('big.tsv',
 	$s1 . ('x' x (65535 - length $s1)) . "\n" . $s2 . "\t" . ('y' x (1048576 - 1 - length $s2)) . "\r\n");
 ($code, $out, $err) = load('u8', '-D', 'names', '--replace', $big);
 is($code, 0, 'greatest lengths: exit code');
@@ -308,7 +279,7 @@ for my $kind (@malformed)
 	my ($name, $line, $message, $content, @options) = @$kind;
 	my $token = secret();
 	$content =~ s/S/$token/g;
-	my $path = term_file('malformed.tsv', $content);
+	my $path = file('malformed.tsv', $content);
 
 	($code, $out, $err) = load('u8', '-D', 'names', '--replace', @options, $path);
 	is($code, 1, "$name: exit code");
@@ -323,7 +294,7 @@ for my $kind (@malformed)
 }
 is(terms_of('u8', 'names'), 'keep>>0', 'no malformed file changed anything');
 
-$file = term_file('many.tsv', join '', map { ($_ % 2 ? secret() : secret() . "\xFF") . "\n" } 1 .. 50);
+$file = file('many.tsv', join '', map { ($_ % 2 ? secret() : secret() . "\xFF") . "\n" } 1 .. 50);
 ($code, $out, $err) = load('u8', '-D', 'names', $file);
 is(scalar(() = $err =~ /^acdat: \S+many\.tsv:\d+: invalid UTF-8$/mg), 20, 'twenty bad lines are named');
 like($err, qr/many\.tsv: 5 more bad lines/, 'the others are counted');
@@ -338,7 +309,7 @@ for my $trouble ([ 'missing file', "$dir/missing", qr/No such file/ ], [ 'direct
 SKIP:
 {
 	skip 'root reads everything', 1 if $> == 0;
-	my $path = term_file('unreadable.tsv', secret() . "\n");
+	my $path = file('unreadable.tsv', secret() . "\n");
 	chmod 0, $path;
 	is((load('u8', '-D', 'names', $path))[0], 2, 'unreadable file');
 }
@@ -358,20 +329,20 @@ for my $case (
 	my ($database, $encoding, $fits, $not, $stored) = @$case;
 	my ($a, $b, $c) = map { secret() } 1 .. 3;
 	my $fault = qr/term cannot be represented in the database encoding "$encoding"/;
-	$file = term_file('fits.tsv', "$fits$a\t$fits\n");
+	$file = file('fits.tsv', "$fits$a\t$fits\n");
 	($code, $out, $err) = load($database, '-D', 'd', '--create', $file);
 	is($code, 0, "$encoding: exit code");
 	is($node->safe_psql($database, "SELECT convert_to(pattern, '$encoding'), convert_to(replacement, '$encoding') FROM acdat.terms"),
 		'\x' . unpack('H*', "$stored$a") . '|\x' . unpack('H*', $stored), "$encoding: converted");
 
-	$file = term_file('unfit.tsv', "\n$fits$a\n$b$not\n$b\t$c$not\n$a\n");
+	$file = file('unfit.tsv', "\n$fits$a\n$b$not\n$b\t$c$not\n$a\n");
 	($code, $out, $err) = load($database, '-D', 'd', '--replace', $file);
 	is($code, 1, "$encoding: exit code of what does not fit");
 	is(scalar(() = $err =~ /^acdat: /mg), 2, "$encoding: as many messages as such lines");
 	like($err, qr/unfit\.tsv:$_: $fault/, "$encoding: line $_") for 3, 4;
 	is(count_terms($database), 1, "$encoding: nothing is loaded");
 
-	$file = term_file('unfit.tsv', join '', map { "$b$_" . ($_ % 10 ? '' : $not) . "\n" } 1 .. 1000);
+	$file = file('unfit.tsv', join '', map { "$b$_" . ($_ % 10 ? '' : $not) . "\n" } 1 .. 1000);
 	($code, $out, $err) = load($database, '-D', 'd', $file);
 	is(join(',', $err =~ /unfit\.tsv:(\d+): $fault/g), join(',', map { $_ * 10 } 1 .. 20), "$encoding: twenty lines");
 	like($err, qr/there may be more/, "$encoding: and more");
@@ -379,7 +350,7 @@ for my $case (
 
 # longer in the database encoding than in UTF-8
 my $grows = "\xC4\xA6" x 32767;		# three bytes each in EUC_JP
-$file = term_file('grows.tsv', secret() . "\n$grows\n");
+$file = file('grows.tsv', secret() . "\n$grows\n");
 ($code, $out, $err) = load('japan', '-D', 'd', $file);
 is($code, 1, 'too long once converted: exit code');
 like($err, qr/grows\.tsv:2: pattern does not have 1 to 65535 bytes/, 'too long once converted: line');
@@ -388,7 +359,7 @@ like($err, qr/grows\.tsv:2: pattern does not have 1 to 65535 bytes/, 'too long o
 
 # what a user may have put on the table raises errors with terms in them
 my $one = secret();
-$file = term_file('one.tsv', secret() . "\n$one\n");
+$file = file('one.tsv', secret() . "\n$one\n");
 for my $guard (
 	[ 'check constraint', "ALTER TABLE acdat.terms ADD CONSTRAINT guard CHECK (pattern NOT LIKE 'Zaube%')",
 		'ALTER TABLE acdat.terms DROP CONSTRAINT guard', '23514' ],
@@ -429,7 +400,7 @@ for my $guard (
 
 # Whatever the server says once it has terms, acdat does not repeat it: here the
 # function itself quotes one (a word of its own, as the server logs it).
-$file = term_file('quoted.tsv', "QuotedWord\n");
+$file = file('quoted.tsv', "QuotedWord\n");
 $node->safe_psql('u8', q{
 	ALTER FUNCTION acdat.load_terms RENAME TO load_terms_kept;
 	CREATE FUNCTION acdat.load_terms(dictionary text, staging regclass, replace boolean) RETURNS bigint
@@ -477,7 +448,7 @@ for my $bad (
 			SELECT 7, $pattern, $replacement, NULL FROM (SELECT convert_to(reverse(m), 'UTF8') AS b FROM m) AS x;
 		SELECT acdat.load_terms('names', 's');});
 	like($stderr, qr/ERROR:  .*$message.*\n.*Lines: 7\.$/m, "load_terms, $name");
-	$said .= $stderr;
+	keep_said($stderr);
 }
 
 # ---- a client that dies ----
@@ -514,7 +485,7 @@ for my $death ([ 'KILL', $waiting ], [ 'KILL', $copying ], [ 'TERM', $waiting ],
 		ok($node->poll_query_until('u8', q{SELECT count(*) = 0 FROM pg_stat_activity WHERE application_name = 'acdat'}),
 			"SIG$signal: the server gives up");
 	}
-	$said .= $client_out . $client_err;
+	keep_said($client_out, $client_err);
 	is(count_terms('u8'), 0, "SIG$signal: nothing is loaded");
 }
 
@@ -540,24 +511,13 @@ like($log, qr/COPY pg_temp\.acdat_load FROM STDIN/, 'the log is the one meant');
 like($log, qr/INSERT INTO acdat\.terms/, 'auto_explain saw the statements of the function')
   if grep { $_ eq 'auto_explain' } @preload;
 
-# in whatever way a secret could be printed: text, bytes in hexadecimal, bytes
-# of a parse tree
-sub printed
-{
-	my ($where) = @_;
-	my @found;
-	my %forms = map { ($_ => 1, unpack('H*', $_) => 1, join(' ', unpack 'C*', $_) => 1) } @secrets;
-	my $any = join '|', map { quotemeta } keys %forms;
-	push @found, $1 while $$where =~ /($any)/g && @found < 10;
-	return "@found";
-}
-my $known = "prefix \\x" . unpack('H*', $secrets[3]) . ' suffix';
-isnt(printed(\$known), '', 'a secret is found where there is one');
-is(printed(\$log), '', "no secret in the server's log");
-is(printed(\$said), '', 'no secret in what acdat printed');
+my $known = "prefix \\x" . unpack('H*', (secrets())[3]) . ' suffix';
+isnt(secrets_in(\$known), '', 'a secret is found where there is one');
+is(secrets_in(\$log), '', "no secret in the server's log");
+is(secrets_in(\said()), '', 'no secret in what acdat printed');
 like($activity, qr/\|acdat\|.*(load_terms|COPY)/, 'pg_stat_activity showed the client');
-is(printed(\$activity), '', 'no secret in pg_stat_activity');
-is(printed(\$statistics), '', 'no secret in pg_stats and pg_stat_statements');
+is(secrets_in(\$activity), '', 'no secret in pg_stat_activity');
+is(secrets_in(\$statistics), '', 'no secret in pg_stats and pg_stat_statements');
 unlike($log, qr/0xe4 0xb9 0x90|0xe9 0x9f 0xb3/, 'no bytes of what could not be converted in the log');
 
 done_testing();

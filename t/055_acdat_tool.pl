@@ -6,6 +6,10 @@ use strict;
 use warnings;
 
 use Cwd ();
+use FindBin;
+use lib "$FindBin::Bin/lib";
+
+use AcdatTool;
 use IPC::Run ();
 use PostgreSQL::Test::Cluster;
 use PostgreSQL::Test::Utils;
@@ -13,51 +17,9 @@ use Test::More;
 use Unicode::Normalize ();
 
 my $top = Cwd::cwd();
-my $dir = PostgreSQL::Test::Utils::tempdir();
+my $dir = tool_dir();
 my $tab = "\t";
-my $said = '';		# everything acdat ever said on stderr, and on stdout but for what holds terms
-my @secrets;		# tokens that must not be found there
 my ($code, $out, $err);
-
-# A token that stands for a term, different each time.
-sub secret
-{
-	my $token = sprintf 'ZaubeRwort%03dQ', scalar @secrets;
-	push @secrets, $token;
-	return $token;
-}
-
-# Write bytes to a file of that name and return its path.
-sub file
-{
-	my ($name, $bytes) = @_;
-	my $path = "$dir/$name";
-	open my $fh, '>:raw', $path or die "$path: $!";
-	print $fh $bytes;
-	close $fh or die "$path: $!";
-	return $path;
-}
-
-sub content
-{
-	my ($path) = @_;
-	open my $fh, '<:raw', $path or return undef;
-	local $/;
-	return scalar <$fh> // '';
-}
-
-# Run acdat with standard input; its exit code, stdout and stderr.  The input
-# is a file: a pipe would break where the program ends before it reads.
-sub acdat
-{
-	my ($stdin, @args) = @_;
-	my ($stdout, $stderr) = ('', '');
-	IPC::Run::run([ 'acdat', @args ], '<', file('stdin', $stdin), '>', \$stdout, '2>', \$stderr);
-	my $exit = $? & 127 ? 'signal ' . ($? & 127) : $? >> 8;
-	$said .= $stderr;
-	$said .= $stdout unless grep { /^(?:replace|--show-terms)$/ } @args or "@args" =~ /^build -o - /;
-	return ($exit, $stdout, $stderr);
-}
 
 # Run a command line of the shell; its exit code, stdout and stderr.
 sub shell
@@ -65,7 +27,7 @@ sub shell
 	my ($command) = @_;
 	my ($stdout, $stderr) = ('', '');
 	IPC::Run::run([ 'bash', '-c', $command ], '<', \undef, '>', \$stdout, '2>', \$stderr);
-	$said .= $stderr;
+	keep_said($stderr);
 	return ($? >> 8, $stdout, $stderr);
 }
 
@@ -432,7 +394,7 @@ SKIP:
 	$client->pump until $got =~ /two.*\n/;
 	is($got, "one [ONE]\ntwo [REDACTED]\n", 'and the next');
 	$client->finish;
-	$said .= $complained;
+	keep_said($complained);
 }
 
 # readers that go away, and ends by a signal
@@ -607,15 +569,9 @@ $node->stop;
 
 # ---- no term in any message ----
 
-sub printed
-{
-	my ($where) = @_;
-	my $any = join '|', @secrets;
-	return join ' ', $$where =~ /($any)/g;
-}
 my $known = "prefix $s1 suffix";
-isnt(printed(\$known), '', 'a secret is found where there is one');
-like($said, qr/duplicate: the pattern is that of line/, 'what was said has been kept');
-is(printed(\$said), '', 'no term in what acdat said');
+isnt(secrets_in(\$known), '', 'a secret is found where there is one');
+like(said(), qr/duplicate: the pattern is that of line/, 'what was said has been kept');
+is(secrets_in(\said()), '', 'no term in what acdat said');
 
 done_testing();
