@@ -93,10 +93,10 @@ parse_format_version(const DefElem *elem, void *target)
 /*
  * Split a comma-separated list; white space around items is skipped and a
  * backslash takes the next character as it is (both stay in the item).
- * False on an empty item or white space within one.
+ * False on white space within an item, and on an empty one unless allowed.
  */
 static bool
-split_list(const char *value, List **items)
+split_list(const char *value, bool allow_empty, List **items)
 {
 	const char *pos = value;
 
@@ -114,7 +114,7 @@ split_list(const char *value, List **items)
 				pos++;
 			pos++;
 		}
-		if (pos == start)
+		if (pos == start && !allow_empty)
 			return false;
 		*items = lappend(*items, pnstrdup(start, pos - start));
 		while (isspace((unsigned char) *pos))
@@ -140,7 +140,7 @@ parse_actions(const DefElem *elem, void *target)
 
 	if (value == NULL)
 		return;
-	if (!split_list(value, &items))
+	if (!split_list(value, false, &items))
 		bad_value(elem, value, ERRCODE_INVALID_NAME);
 	memset(actions, 0, sizeof(AcdatActions));
 	foreach(lc, items)
@@ -196,19 +196,24 @@ parse_table_pattern(const char *item, AcdatTablePattern *pattern)
 	return true;
 }
 
+/*
+ * Tables to filter.  Lists that are given more than once are added to each
+ * other, this and those below; no value makes them empty.
+ */
 static void
-parse_tables(const DefElem *elem, void *target)
+parse_filtered_tables(const DefElem *elem, void *target)
 {
 	const char *value = option_value(elem);
 	AcdatTables *tables = target;
 	List	   *items = NIL;
 	ListCell   *lc;
 
-	tables->given = true;
-	tables->patterns = NIL;
 	if (value == NULL)
+	{
+		tables->patterns = NIL;
 		return;
-	if (!split_list(value, &items))
+	}
+	if (!split_list(value, false, &items))
 		bad_value(elem, value, ERRCODE_INVALID_NAME);
 	foreach(lc, items)
 	{
@@ -220,18 +225,33 @@ parse_tables(const DefElem *elem, void *target)
 	}
 }
 
+/* Tables to emit, of which the last list counts. */
+static void
+parse_added_tables(const DefElem *elem, void *target)
+{
+	AcdatTables *tables = target;
+
+	tables->given = true;
+	tables->patterns = NIL;
+	parse_filtered_tables(elem, target);
+}
+
 /* Message prefixes, as they stand in the list. */
 static void
 parse_prefixes(const DefElem *elem, void *target)
 {
 	const char *value = option_value(elem);
 
-	*(List **) target = NIL;
-	if (value != NULL && !split_list(value, (List **) target))
+	if (value == NULL)
+		*(List **) target = NIL;
+	else if (!split_list(value, false, (List **) target))
 		bad_value(elem, value, ERRCODE_INVALID_NAME);
 }
 
-/* Replication origins: numbers as in wal2json, or names. */
+/*
+ * Replication origins: numbers as in wal2json, or names.  Nothing between two
+ * commas is, as there, no origin.
+ */
 static void
 parse_origins(const DefElem *elem, void *target)
 {
@@ -239,16 +259,21 @@ parse_origins(const DefElem *elem, void *target)
 	List	   *items = NIL;
 	ListCell   *lc;
 
-	*(List **) target = NIL;
 	if (value == NULL)
+	{
+		*(List **) target = NIL;
 		return;
-	if (!split_list(value, &items))
+	}
+	if (!split_list(value, true, &items))
 		bad_value(elem, value, ERRCODE_INVALID_NAME);
 	foreach(lc, items)
 	{
 		const char *item = lfirst(lc);
-		AcdatOrigin *origin = palloc0(sizeof(AcdatOrigin));
+		AcdatOrigin *origin;
 
+		if (item[0] == '\0')
+			continue;
+		origin = palloc0(sizeof(AcdatOrigin));
 		if (strspn(item, "0123456789") == strlen(item))
 			origin->id = (uint32) strtoul(item, NULL, 10);
 		else
@@ -324,11 +349,11 @@ static const OptionSpec option_specs[] = {
 	OPTION("format-version", parse_format_version, format_version),
 	OPTION("actions", parse_actions, actions),
 	OPTION("add-msg-prefixes", parse_prefixes, add_prefixes),
-	OPTION("add-tables", parse_tables, add_tables),
+	OPTION("add-tables", parse_added_tables, add_tables),
 	OPTION("columns-as-object", parse_boolean, columns_as_object),
 	OPTION("filter-msg-prefixes", parse_prefixes, filter_prefixes),
 	OPTION("filter-origins", parse_origins, filter_origins),
-	OPTION("filter-tables", parse_tables, filter_tables),
+	OPTION("filter-tables", parse_filtered_tables, filter_tables),
 	OPTION("include-column-positions", parse_boolean, include_column_positions),
 	OPTION("include-default", parse_boolean, include_default),
 	OPTION("include-domain-data-type", parse_boolean, include_domain_data_type),

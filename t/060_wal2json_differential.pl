@@ -314,7 +314,12 @@ my @lists = (
 	['add-msg-prefixes=pfx'], ['add-msg-prefixes= pfx2 ,bytes'], ['filter-msg-prefixes=pfx,pfx2'],
 	['filter-msg-prefixes='], [ 'add-msg-prefixes=pfx,sub', 'filter-msg-prefixes=sub' ],
 	[ 'filter-origins=1', 'include-origin=yes' ], ['filter-origins=2, 1'], ['filter-origins=0'],
-	['filter-origins=4711'],
+	['filter-origins=4711'], ['filter-origins=1,,2,'], ['filter-origins=,'],
+
+	# given more than once: the last of what is added, all that is filtered
+	[ 'filter-tables=samples.*', 'filter-tables=*.k_full' ], [ 'filter-tables=*.k_full', 'filter-tables=samples.*', 'filter-tables=' ],
+	[ 'filter-msg-prefixes=pfx', 'filter-msg-prefixes=sub' ], [ 'add-msg-prefixes=pfx', 'add-msg-prefixes=sub' ],
+	[ 'filter-origins=1', 'filter-origins=2' ], [ 'actions=insert', 'actions=delete' ],
 	[ 'filter-tables=samples.*', 'write-in-chunks=1', 'actions=insert', 'pretty-print=t' ],
 );
 
@@ -387,6 +392,7 @@ my @received = (
 	[ 'format-version=2', 'add-tables' ], [ 'format-version=1', 'add-tables' ],
 	[ 'format-version=2', 'filter-tables', 'filter-msg-prefixes', 'add-msg-prefixes', 'filter-origins', 'actions=insert,delete' ],
 	[ 'format-version=2', 'filter-origins=1', 'filter-tables=samples.*', 'filter-msg-prefixes=pfx' ],
+	[ 'format-version=2', 'filter-tables=samples.*', 'filter-tables', 'add-tables=shapes.k_full', 'add-tables' ],
 	known('numeric-data-types-as-string') ? [ 'format-version=2', 'numeric-data-types-as-string' ] : (),
 );
 

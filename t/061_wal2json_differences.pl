@@ -23,6 +23,11 @@ unless (-e $node->config_data('--pkglibdir') . '/wal2json.so')
 	plan skip_all => 'wal2json is not installed';
 }
 
+# All that is made from now on has an OID over 2^31.
+$node->stop;
+PostgreSQL::Test::Utils::system_log('pg_resetwal', '-o', '3000000000', '-D', $node->data_dir) == 0 or die 'pg_resetwal failed';
+$node->start;
+
 $node->safe_psql('postgres', "CREATE DATABASE latin ENCODING 'LATIN1' LOCALE 'C' TEMPLATE template0");
 $node->safe_psql('postgres', "CREATE DATABASE bare ENCODING 'SQL_ASCII' LOCALE 'C' TEMPLATE template0");
 foreach my $database (qw(postgres latin bare))
@@ -431,6 +436,20 @@ difference(
 	ours => inserted('hides', (map { qq({"name":"$_->[0]","type":"$_->[1]","value":"[REDACTED]"}) }
 		  [ j => 'jsonb' ], [ a => 'text[]' ], [ t => 'tsvector' ], [ q => 'tsquery' ], [ x => 'xml' ]),
 		q({"name":"plain","type":"text","value":"a\\\\b \"&"})));
+
+difference(
+	'OIDs from 2^31 on',
+	why => 'wal2json prints them as signed numbers in version 2',
+	setup => q{CREATE TYPE late AS ENUM ('x'); CREATE TABLE of_late (v late)},
+	change => q{INSERT INTO of_late VALUES ('x')},
+	options => [ 'format-version=2', 'include-type-oids=on' ],
+	match => qr/of_late/,
+	theirs => qr/"typeoid":-12\d{8},/,
+	ours => sub
+	{
+		my $oid = $node->safe_psql('postgres', q{SELECT 'late'::regtype::oid});
+		is($_[1], inserted('of_late', qq({"name":"v","type":"late","typeoid":$oid,"value":"x"})), 'as they are');
+	});
 
 # Options of later versions.
 my (undef, undef, $unknown) = $node->psql('postgres',
