@@ -151,11 +151,21 @@ hmac_digits(const AcdatPolicy *policy, const char *value, Size len, char *digits
 		digits[i] = hex[(digest[i / 2] >> (i % 2 ? 0 : 4)) & 15];
 }
 
+/* Bytes of a text without the spaces at its end, which char(n) does not compare. */
+static Size
+unpadded_length(const char *text, Size len)
+{
+	while (len > 0 && text[len - 1] == ' ')
+		len--;
+	return len;
+}
+
 /*
  * In key columns two values that differ must stay different when they are
  * redacted: the redacted form is followed by a tilde and digits of an HMAC of
  * the original.  Where a type limits the length, the redacted form gives way
- * first and then the digits.
+ * first and then the digits.  Padding counts for neither, so that values of
+ * char(n) that are equal have the same digits whatever n is.
  */
 char *
 acdat_key_form(const AcdatPolicy *policy, const char *original, Size original_len,
@@ -164,9 +174,14 @@ acdat_key_form(const AcdatPolicy *policy, const char *original, Size original_le
 {
 	char		suffix[1 + KEY_DIGITS];
 	int			room;
-	Size		kept = redacted_len;
+	Size		kept;
 	char	   *joined;
 
+	if (fit == ACDAT_FIT_PAD)
+	{
+		original_len = unpadded_length(original, original_len);
+		redacted_len = unpadded_length(redacted, redacted_len);
+	}
 	suffix[0] = '~';
 	hmac_digits(policy, original, original_len, suffix + 1);
 
@@ -176,6 +191,7 @@ acdat_key_form(const AcdatPolicy *policy, const char *original, Size original_le
 		room = fit_limit - (int) sizeof(suffix);
 	if (room < 0)
 		return acdat_fit_text(fit, fit_limit, suffix + 1, KEY_DIGITS, result_len);
+	kept = redacted_len;
 	if (fit == ACDAT_FIT_NAME)
 		kept = pg_mbcliplen(redacted, (int) redacted_len, room);
 	else if (fit != ACDAT_FIT_ANY)

@@ -100,7 +100,7 @@ my %types = (
 	'varchar(20)' => qr/^\[NA$tail$/,
 	'varchar(17)' => qr/^$tail$/,
 	'varchar(15)' => qr/^[0-9a-f]{15}$/,
-	'char(30)' => qr/^\[NAME\] x *$tail *$/,
+	'char(30)' => qr/^\[NAME\] x$tail *$/,
 	'char(20)' => qr/^\[NA$tail$/,
 	'name' => qr/^\[NAME\] x$tail$/);
 my $number = 0;
@@ -125,6 +125,11 @@ foreach my $type (sort keys %types)
 		is(length $keys[0], $limit, "$type: it is padded") if $type =~ /^char/;
 	}
 }
+
+# padding is no part of a value
+$node->safe_psql($db, 'CREATE TABLE narrow (k char(40) PRIMARY KEY); CREATE TABLE wide (k char(60) PRIMARY KEY)');
+my @padded = records_of("INSERT INTO narrow VALUES ('$secret'); INSERT INTO wide VALUES ('$secret')");
+is(columns_of($padded[1])->{k}, columns_of($padded[0])->{k} . ' ' x 20, 'char(n): equal values have equal forms, whatever n');
 
 # in names of 63 bytes, where the end gives way
 $node->safe_psql($db, 'CREATE TABLE names (k name PRIMARY KEY)');
