@@ -65,9 +65,10 @@ def spellings(dictionary):
             "{nested}": nested}
 
 
-def table_of(section, size):
-    """(name, rows) of the table that an engine reads: all rows, or as many as it can in a sane time."""
-    most = section.getint("at-most", size)
+def table_of(engine, workload, size):
+    """(name, rows) of the table that an engine reads: all rows, or the first "at-most" KiB for a slow one."""
+    kib = decode.read_ini(engine.adapter)["sql"].getint("at-most")
+    most = size if kib is None else kib * 1024 // tables.VALUE_BYTES[workload.data]
     return ("data", size) if most >= size else (f"data_{most}", most)
 
 
@@ -87,7 +88,7 @@ def read_statements(engines, workload, home, context):
             context.report(f"skipped {engine.id}: no acdat_decoder")
             continue
 
-        table, rows_there = table_of(section, size)
+        table, rows_there = table_of(engine, workload, size)
 
         def fill(statement):
             statement = statement.replace("{table}", table)
@@ -181,7 +182,7 @@ def load(home, database, workload, size, engines):
     home.sql(PREPARE.format(file=tables.copy_file(workload.data, generated)), database)
     if size > generated:
         home.sql(REPEAT.format(rows=generated, copies=size // generated - 1), database)
-    parts = {table_of(decode.read_ini(e.adapter)["sql"], size) for e in engines if e.kind == "sql"}
+    parts = {table_of(e, workload, size) for e in engines if e.kind == "sql"}
     for name, rows_there in sorted(parts - {("data", size)}):
         home.sql(PART.format(name=name, rows=rows_there), database)
     home.sql("VACUUM (FREEZE, ANALYZE)", database)

@@ -8,6 +8,8 @@ from benchlib import texts, words
 HIT_RATE = texts.TITLE_HIT_RATE
 WIDE_BYTES = 1900
 DOCUMENT_BYTES = 64 * 1024
+# About the bytes of a value, where it says how many rows are so much text.
+VALUE_BYTES = {"titles": 33, "kilobyte": 1024, "documents": DOCUMENT_BYTES}
 
 
 def escape(value):
