@@ -2,7 +2,7 @@
  * policy_read.c
  *		Published policies out of acdat.published, under any snapshot.
  *
- * Runs in ordinary backends and inside logical decoding.  There only index
+ * Runs in ordinary backends and inside logical decoding.  There only systable
  * scans of user catalog tables are allowed, and nothing may touch a system
  * cache between the begin and the end of a scan (systable_endscan resets
  * state that an inner scan would share), so the callbacks below copy bytes
@@ -65,13 +65,13 @@ acdat_published_oid(void)
 	return relid;
 }
 
-/* A row that a catalog's index finds under an oid, as the catalog is now; copied. */
+/* A row that a catalog's index finds under an oid, as the catalog is now or was; copied. */
 static HeapTuple
-current_row(Oid catalog_oid, Oid index_oid, AttrNumber attnum, Oid oid,
-			bool (*wanted) (HeapTuple))
+catalog_row(Oid catalog_oid, Oid index_oid, AttrNumber attnum, Oid oid,
+			bool (*wanted) (HeapTuple), bool now)
 {
 	Relation	catalog = table_open(catalog_oid, AccessShareLock);
-	Snapshot	snapshot = RegisterSnapshot(GetNonHistoricCatalogSnapshot(catalog_oid));
+	Snapshot	snapshot = now ? RegisterSnapshot(GetNonHistoricCatalogSnapshot(catalog_oid)) : NULL;
 	HeapTuple	result = NULL;
 	HeapTuple	tuple;
 	SysScanDesc scan;
@@ -85,7 +85,8 @@ current_row(Oid catalog_oid, Oid index_oid, AttrNumber attnum, Oid oid,
 			result = heap_copytuple(tuple);
 	}
 	systable_endscan(scan);
-	UnregisterSnapshot(snapshot);
+	if (now)
+		UnregisterSnapshot(snapshot);
 	table_close(catalog, AccessShareLock);
 	return result;
 }
@@ -96,24 +97,34 @@ is_primary(HeapTuple tuple)
 	return ((Form_pg_index) GETSTRUCT(tuple))->indisprimary;
 }
 
+/* The index of the primary key, as it is now or was; copied. */
+static HeapTuple
+primary_index(Oid published, bool now)
+{
+	return catalog_row(IndexRelationId, IndexIndrelidIndexId, Anum_pg_index_indrelid, published,
+					   is_primary, now);
+}
+
 /*
  * History shows the index where it was then.  Since it was built anew (VACUUM
  * FULL, REINDEX) it is somewhere else, or it is another one, and its old file
  * is gone: the server looks up where tables are now, but not indexes of user
- * catalog tables.
+ * catalog tables.  False if the one of now is another than was (REINDEX
+ * CONCURRENTLY), of which the relation cache may know either.
  */
-static void
+static bool
 follow_index(Oid published, Relation index)
 {
-	HeapTuple	primary = current_row(IndexRelationId, IndexIndrelidIndexId,
-									  Anum_pg_index_indrelid, published, is_primary);
+	HeapTuple	primary = primary_index(published, true);
+	HeapTuple	before = primary_index(published, false);
 	HeapTuple	tuple = !HeapTupleIsValid(primary) ? NULL :
-		current_row(RelationRelationId, ClassOidIndexId, Anum_pg_class_oid,
-					((Form_pg_index) GETSTRUCT(primary))->indexrelid, NULL);
+		catalog_row(RelationRelationId, ClassOidIndexId, Anum_pg_class_oid,
+					((Form_pg_index) GETSTRUCT(primary))->indexrelid, NULL, true);
 	Form_pg_class now;
+	bool		same;
 
 	if (!HeapTupleIsValid(tuple))
-		return;
+		return true;
 	now = (Form_pg_class) GETSTRUCT(tuple);
 	if (now->relfilenode != index->rd_rel->relfilenode ||
 		now->reltablespace != index->rd_rel->reltablespace)
@@ -127,13 +138,22 @@ follow_index(Oid published, Relation index)
 			pfree(index->rd_amcache);
 		index->rd_amcache = NULL;
 	}
+	same = HeapTupleIsValid(before) &&
+		((Form_pg_index) GETSTRUCT(primary))->indexrelid == ((Form_pg_index) GETSTRUCT(before))->indexrelid;
 	heap_freetuple(primary);
 	heap_freetuple(tuple);
+	if (HeapTupleIsValid(before))
+		heap_freetuple(before);
+	return same;
 }
 
-/* The primary key's index, which every scan goes through. */
+/*
+ * The primary key's index, which scans go through.  *complete is false where
+ * it was built concurrently after what a historic snapshot sees, and lacks
+ * rows that were gone by then.
+ */
 static Relation
-open_published_index(Relation published)
+open_published_index(Relation published, bool *complete)
 {
 	Relation	index;
 
@@ -143,8 +163,7 @@ open_published_index(Relation published)
 				(errcode(ERRCODE_OBJECT_NOT_IN_PREREQUISITE_STATE),
 				 errmsg("table %s.%s has no primary key", ACDAT_SCHEMA, ACDAT_PUBLISHED)));
 	index = index_open(published->rd_pkindex, AccessShareLock);
-	if (HistoricSnapshotActive())
-		follow_index(RelationGetRelid(published), index);
+	*complete = !HistoricSnapshotActive() || follow_index(RelationGetRelid(published), index);
 	return index;
 }
 
@@ -163,6 +182,80 @@ plain_bytes(HeapTuple tuple, int attnum, TupleDesc desc, Size *size)
 	return VARDATA_ANY(bytes);
 }
 
+/* What a row holds; it points into the tuple. */
+static PublishedRow
+row_of(HeapTuple tuple, TupleDesc desc)
+{
+	PublishedRow row;
+	bool		isnull;
+
+	row.key = plain_bytes(tuple, Anum_published_key, desc, &row.key_size);
+	row.part = DatumGetInt32(heap_getattr(tuple, Anum_published_part, desc, &isnull));
+	row.data = plain_bytes(tuple, Anum_published_data, desc, &row.data_size);
+	row.writer = HeapTupleHeaderGetXmin(tuple->t_data);
+	return row;
+}
+
+/* By key, then part; rows whose key is not plain first. */
+static int
+compare_rows(const void *a, const void *b)
+{
+	const PublishedRow *ra = a;
+	const PublishedRow *rb = b;
+	int			order = memcmp(ra->key ? ra->key : "", rb->key ? rb->key : "",
+							   Min(ra->key_size, rb->key_size));
+
+	if (order == 0)
+		order = ra->key_size < rb->key_size ? -1 : ra->key_size > rb->key_size;
+	return order != 0 ? order : ra->part < rb->part ? -1 : ra->part > rb->part;
+}
+
+/* Scan without an index, as rarely as one lacks what is looked for. */
+static void
+scan_heap(Relation published, Snapshot snapshot, int nkeys, ScanKey keys, row_fn fn, void *arg)
+{
+	MemoryContext context = AllocSetContextCreate(CurrentMemoryContext, "acdat published rows",
+												  ALLOCSET_DEFAULT_SIZES);
+	MemoryContext old = MemoryContextSwitchTo(context);
+	TupleDesc	desc = RelationGetDescr(published);
+	SysScanDesc scan = systable_beginscan(published, InvalidOid, false, snapshot, nkeys, keys);
+	Size		room = 64;
+	Size		nrows = 0;
+	PublishedRow *rows = palloc(room * sizeof(PublishedRow));
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext(scan)))
+	{
+		CHECK_FOR_INTERRUPTS();
+		if (nrows == room)
+			rows = repalloc_huge(rows, (room *= 2) * sizeof(PublishedRow));
+		rows[nrows++] = row_of(heap_copytuple(tuple), desc);
+	}
+	systable_endscan(scan);
+	qsort(rows, nrows, sizeof(PublishedRow), compare_rows);
+	MemoryContextSwitchTo(old);
+	for (Size i = 0; i < nrows; i++)
+		fn(arg, &rows[i]);
+	MemoryContextDelete(context);
+}
+
+static void
+scan_index(Relation published, Relation index, Snapshot snapshot, int nkeys, ScanKey keys,
+		   row_fn fn, void *arg)
+{
+	SysScanDesc scan = systable_beginscan_ordered(published, index, snapshot, nkeys, keys);
+	HeapTuple	tuple;
+
+	while (HeapTupleIsValid(tuple = systable_getnext_ordered(scan, ForwardScanDirection)))
+	{
+		PublishedRow row = row_of(tuple, RelationGetDescr(published));
+
+		CHECK_FOR_INTERRUPTS();
+		fn(arg, &row);
+	}
+	systable_endscan_ordered(scan);
+}
+
 /*
  * Call fn for the rows of a kind, and of a key unless that is NULL, in order
  * of key and part.
@@ -172,31 +265,22 @@ scan_published(Oid published_oid, char kind, bytea *key, Snapshot snapshot,
 			   row_fn fn, void *arg)
 {
 	Relation	published = table_open(published_oid, AccessShareLock);
-	Relation	index = open_published_index(published);
-	TupleDesc	desc = RelationGetDescr(published);
-	SysScanDesc scan;
+	bool		complete;
+	Relation	index = open_published_index(published, &complete);
 	ScanKeyData keys[2];
-	HeapTuple	tuple;
+	int			nkeys = key ? 2 : 1;
 
 	ScanKeyInit(&keys[0], Anum_published_kind, BTEqualStrategyNumber, F_CHAREQ,
 				CharGetDatum(kind));
 	if (key != NULL)
 		ScanKeyInit(&keys[1], Anum_published_key, BTEqualStrategyNumber, F_BYTEAEQ,
 					PointerGetDatum(key));
-	scan = systable_beginscan_ordered(published, index, snapshot, key ? 2 : 1, keys);
-	while (HeapTupleIsValid(tuple = systable_getnext_ordered(scan, ForwardScanDirection)))
-	{
-		PublishedRow row;
-		bool		isnull;
 
-		CHECK_FOR_INTERRUPTS();
-		row.key = plain_bytes(tuple, Anum_published_key, desc, &row.key_size);
-		row.part = DatumGetInt32(heap_getattr(tuple, Anum_published_part, desc, &isnull));
-		row.data = plain_bytes(tuple, Anum_published_data, desc, &row.data_size);
-		row.writer = HeapTupleHeaderGetXmin(tuple->t_data);
-		fn(arg, &row);
-	}
-	systable_endscan_ordered(scan);
+	/* what is not history every index has */
+	if (complete || (snapshot != NULL && snapshot->snapshot_type != SNAPSHOT_HISTORIC_MVCC))
+		scan_index(published, index, snapshot, nkeys, keys, fn, arg);
+	else
+		scan_heap(published, snapshot, nkeys, keys, fn, arg);
 	index_close(index, AccessShareLock);
 	table_close(published, AccessShareLock);
 }
