@@ -51,6 +51,30 @@ action_wanted(const AcdatActions *actions, enum ReorderBufferChangeType action)
 	}
 }
 
+/*
+ * The transaction that a change's record names.  Of a streamed one that is the
+ * subtransaction, which may yet abort.
+ */
+static ReorderBufferTXN *
+transaction_of(const AcdatDecoder *decoder, ReorderBufferTXN *txn,
+			   const ReorderBufferChange *change)
+{
+	return decoder->in_stream ? change->txn : txn;
+}
+
+/*
+ * The same of a message, of which we are given no more than the top-level
+ * transaction.  While the server streams, it keeps the subtransaction that it
+ * is at in CheckXidAlive, unless that has been committed by now.
+ */
+static TransactionId
+xid_of_message(const AcdatDecoder *decoder, const ReorderBufferTXN *txn)
+{
+	if (txn == NULL)
+		return InvalidTransactionId;
+	return decoder->in_stream && TransactionIdIsValid(CheckXidAlive) ? CheckXidAlive : txn->xid;
+}
+
 /* Make the rows of a wanted change and hand them to the format. */
 static void
 emit_change(AcdatDecoder *decoder, ReorderBufferTXN *txn, Relation relation,
@@ -78,9 +102,7 @@ emit_change(AcdatDecoder *decoder, ReorderBufferTXN *txn, Relation relation,
 					   plan->replident != REPLICA_IDENTITY_FULL, change->lsn, row.old_row);
 	}
 	acdat_ensure_begun(decoder, txn);
-
-	/* of a streamed transaction the subtransaction is what may yet abort */
-	decoder->format->change(decoder, decoder->in_stream ? change->txn : txn, &row);
+	decoder->format->change(decoder, transaction_of(decoder, txn, change), &row);
 }
 
 static void
@@ -124,7 +146,8 @@ truncate_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, int nrelat
 		if (!plan->wanted)
 			continue;
 		acdat_ensure_begun(decoder, txn);
-		decoder->format->truncate(decoder, txn, change->lsn, plan);
+		decoder->format->truncate(decoder, transaction_of(decoder, txn, change), change->lsn,
+								  plan);
 	}
 	MemoryContextSwitchTo(old);
 	MemoryContextReset(decoder->change_context);
@@ -137,10 +160,16 @@ message_callback(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr 
 {
 	AcdatDecoder *decoder = ctx->output_plugin_private;
 	MemoryContext old = CurrentMemoryContext;
-	AcdatMessage message = {transactional, message_lsn, prefix, strlen(prefix),
-	content, message_size};
+	AcdatMessage message = {0};
 
 	report_progress(decoder);
+	message.transactional = transactional;
+	message.xid = xid_of_message(decoder, transactional ? txn : NULL);
+	message.lsn = message_lsn;
+	message.prefix = prefix;
+	message.prefix_len = strlen(prefix);
+	message.content = content;
+	message.content_len = message_size;
 	if (acdat_prepare_message(decoder, &message) &&
 		(decoder->generation == NULL ||
 		 decoder->generation->policy->default_action != ACDAT_DROP))

@@ -200,6 +200,7 @@ typedef struct AcdatMark
 typedef struct AcdatMessage
 {
 	bool		transactional;
+	TransactionId xid;			/* of a transactional one */
 	XLogRecPtr	lsn;
 	const char *prefix;
 	Size		prefix_len;
@@ -222,6 +223,8 @@ typedef struct AcdatFormat
 	/* make a plan's format_data, once per plan, in its context */
 	void		(*prepare) (struct AcdatDecoder *decoder, AcdatPlan *plan);
 	void		(*mark) (struct AcdatDecoder *decoder, const AcdatMark *mark);
+
+	/* "txn" is what can abort by itself: in a stream the subtransaction */
 	void		(*change) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn,
 						   AcdatChange *change);
 	/* NULL if the format has no truncates */
@@ -229,7 +232,6 @@ typedef struct AcdatFormat
 							 XLogRecPtr lsn, const AcdatPlan *plan);
 	void		(*message) (struct AcdatDecoder *decoder, ReorderBufferTXN *txn,
 							const AcdatMessage *message);
-
 
 	/* can a change with these tuples be emitted?  Warns if not. */
 	bool		(*accepts) (const struct AcdatDecoder *decoder, AcdatPlan *plan,

@@ -372,7 +372,7 @@ write_message(AcdatDecoder *decoder, ReorderBufferTXN *txn, const AcdatMessage *
 					  acdat_json_size(message->content, message->content_len));
 	pos = put_action(pos, "M");
 	if (message->transactional)
-		pos = put_transaction(pos, decoder, txn->xid, txn->origin_id);
+		pos = put_transaction(pos, decoder, message->xid, txn->origin_id);
 	else
 		pos = put_no_transaction(pos, &decoder->options);
 	if (decoder->options.include_lsn)

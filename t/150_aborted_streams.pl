@@ -75,5 +75,50 @@ is(join(' ', values_of('note', grep { $_->{table} eq 'u' } @inserted)), 'for [NA
 	'the abort is still noticed after them');
 is(columns_of($inserted[-1])->{value}, '[REDACTED]', 'and the next transaction comes whole');
 
+# ---- subtransactions that abort after they were streamed ----
+
+# What their records are of can be told by the xid, of whatever kind they are.
+# Little comes out, as the stream is not read before its end.
+create_slot($node, $db, 'partly');
+my $stream = stream($node, $db, 'partly', [ 'policy=clean', 'format-version=2', 'streaming=on', 'actions=truncate', 'filter-msg-prefixes=filler' ]);
+my $filler = "INSERT INTO t SELECT i, repeat('x', 100) FROM generate_series(1, 2000) i;";
+my $wait = <<'SQL';
+DO $$
+DECLARE
+	target pg_lsn := pg_current_wal_insert_lsn();
+BEGIN
+	-- sends no xid, but has the log written
+	PERFORM pg_logical_emit_message(false, 'filler', repeat('x', 100000)) FROM generate_series(1, 2);
+	FOR i IN 1 .. 6000 LOOP
+		PERFORM pg_stat_clear_snapshot();
+		EXIT WHEN (SELECT sent_lsn > target FROM pg_stat_replication);
+		PERFORM pg_sleep(0.01);
+	END LOOP;
+END $$;
+SQL
+$node->safe_psql($db, <<"SQL");
+BEGIN;
+SELECT pg_logical_emit_message(true, 'kept', 'by the top');
+SAVEPOINT one;
+SELECT pg_logical_emit_message(true, 'undone', 'for $secret');
+TRUNCATE t;
+$filler
+$wait
+ROLLBACK TO one;
+SAVEPOINT two;
+SELECT pg_logical_emit_message(true, 'kept', 'by another');
+COMMIT;
+SQL
+my @partly = grep { $_->{action} ne 'M' || $_->{transactional} } parse_lines($stream->wait_for(qr/"SC"/));
+$stream->stop;
+my ($top) = map { $_->{xid} } grep { $_->{action} eq 'SC' } @partly;
+my @undone = map { $_->{subxid} } grep { $_->{action} eq 'SA' } @partly;
+is(scalar @undone, 1, 'one subtransaction has aborted');
+isnt($undone[0], $top, 'and not all');
+my @left = grep { $_->{xid} != $undone[0] && $_->{action} =~ /^[TM]$/ } @partly;
+is(join(', ', map { $_->{action} eq 'M' ? $_->{content} : $_->{action} } @left), 'by the top, by another',
+	'its messages and truncates are told from the others, as its rows are');
+is(join(' ', map { $_->{action} } grep { $_->{xid} == $undone[0] && $_->{action} ne 'SA' } @partly), 'M T', 'they had been streamed');
+
 $node->stop;
 done_testing();
