@@ -83,8 +83,9 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 
 /* A slot of a tier's table. */
 #define ACD_PREFIX_TAG			0	/* u32, low half of the hash */
-#define ACD_PREFIX_REF			4	/* u32, offset of a root, or 0; + ACD_REF_DEEP */
+#define ACD_PREFIX_REF			4	/* u32, offset of a root, or 0; + ACD_REF_DEEP, ACD_REF_WHOLE */
 #define ACD_REF_DEEP			1u	/* its terms are in the automaton as well */
+#define ACD_REF_WHOLE			2u	/* the prefix itself is a term */
 #define ACD_REF_MASK			(~UINT32_C(3))
 #define ACD_PREFIX_SLOT_SIZE	8
 

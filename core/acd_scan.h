@@ -42,6 +42,7 @@
 /* What passed a filter. */
 typedef struct acd_hits
 {
+	uint32_t	limit;			/* a filter stops soon after more, which is for the caller to set */
 	uint32_t	n;
 	uint32_t	at[ACD_HITS + 64];		/* relative to where the call began */
 	uint64_t	hash[ACD_HITS + 64];

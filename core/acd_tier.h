@@ -149,7 +149,7 @@ acd_start_has(const acd_tier *tier, uint64_t word, uint64_t hash, uint32_t len)
 	return (acd_le64(tier->filter + (hash >> tier->filter_shift) * 8) & bits) == bits;
 }
 
-/* Root, with ACD_REF_DEEP, of the tree for a prefix's hash, or 0. */
+/* Root, with ACD_REF_DEEP and ACD_REF_WHOLE, of the tree for a prefix's hash, or 0. */
 static inline uint32_t
 acd_tier_lookup(const acd_tier *tier, uint64_t hash)
 {

@@ -133,6 +133,7 @@ dense_windows(const acd_tier *tier, const unsigned char *text, size_t from, size
 {
 	size_t		step = tier->step;
 	uint32_t	n = hits->n;
+	uint32_t	limit = hits->limit;
 	__m128i		shift = _mm_cvtsi32_si128((int) tier->filter_shift);
 	__m512i		multiplier = _mm512_set1_epi64((long long) tier->multiplier);
 	__m512i		every_byte = _mm512_set1_epi64(0x0101010101010101LL);
@@ -143,7 +144,7 @@ dense_windows(const acd_tier *tier, const unsigned char *text, size_t from, size
 	__m512i		used = _mm512_set1_epi64((long long) tier->gram_masks[0]);
 
 	/* The last of eight windows begins at 7 steps; its 8 bytes are readable. */
-	for (; at + 7 * step < to && at + 56 < to && n <= ACD_WINDOW_HITS; at += 8 * step)
+	for (; at + 7 * step < to && at + 56 < to && n <= limit; at += 8 * step)
 	{
 		__m512i		v = _mm512_loadu_si512((const void *) (text + at));
 		__m512i		grams = _mm512_and_si512(used, _mm512_permutexvar_epi8(permutation, v));
@@ -156,7 +157,7 @@ dense_windows(const acd_tier *tier, const unsigned char *text, size_t from, size
 			mask &= mask - 1;
 		}
 	}
-	for (; at < to && n <= ACD_WINDOW_HITS; at += step)
+	for (; at < to && n <= limit; at += step)
 	{
 		hits->at[n] = (uint32_t) (at - from);
 		n += acd_filter_has(tier->filter, tier->filter_shift, acd_gram_hash(tier, acd_le64(text + at)));
@@ -177,9 +178,10 @@ gather_starts(const acd_tier *tier, const unsigned char *text, size_t len, size_
 											  0x1F1E1D1C1B1A1918LL, 0x2726252423222120LL, 0x2F2E2D2C2B2A2928LL,
 											  0x3736353433323130LL, 0x3F3E3D3C3B3A3938LL);
 	uint32_t	n = 0;
+	uint32_t	limit = hits->limit;
 	size_t		at = from;
 
-	for (; at < to && n <= ACD_HITS_STOP; at += 64)
+	for (; at < to && n <= limit; at += 64)
 	{
 		const unsigned char *p = text + at;
 		size_t		left = len - at;

@@ -22,9 +22,10 @@ NAME(starts_of) (const acd_tier *tier, const unsigned char *text, size_t len,
 	const unsigned char *classes = tier->classes;
 	unsigned char copy[ACD_READ];
 	uint32_t	n = 0;
+	uint32_t	limit = hits->limit;
 	size_t		at = from;
 
-	while (at < to && n <= ACD_HITS_STOP)
+	while (at < to && n <= limit)
 	{
 		const unsigned char *p = text + at;
 		size_t		left = to - at;
@@ -78,13 +79,14 @@ NAME(sparse_windows) (const acd_tier *tier, const unsigned char *text, size_t le
 	uint32_t	nwindows = (64 - window) / step + 1;
 	uint64_t	steps = 0;
 	uint32_t	n = 0;
+	uint32_t	limit = hits->limit;
 	uint32_t	seen = 0;
 	uint32_t	probed = 0;
 	size_t		at = from;
 
 	for (uint32_t i = 0; i < nwindows; i++)
 		steps |= UINT64_C(1) << (i * step);
-	while (at + nwindows * step <= to && len - at >= ACD_READ && n <= ACD_WINDOW_HITS)
+	while (at + nwindows * step <= to && len - at >= ACD_READ && n <= limit)
 	{
 		const unsigned char *p = text + at;
 		uint64_t	mask = ONE_MASK(classes, p);
@@ -130,9 +132,10 @@ NAME(dense_windows) (const acd_tier *tier, const unsigned char *text, size_t fro
 	uint32_t	shift = tier->filter_shift;
 	size_t		step = tier->step;
 	uint32_t	n = hits->n;
+	uint32_t	limit = hits->limit;
 	bool		many = false;
 
-	while (at < to && n <= ACD_WINDOW_HITS)
+	while (at < to && n <= limit)
 	{
 		size_t		end = to - at > 32 * step ? at + 32 * step : to;
 		uint32_t	before = n;
@@ -174,9 +177,9 @@ NAME(windows) (const acd_tier *tier, const unsigned char *text, size_t len,
 	if (to - from >= 512)
 		at = NAME(sparse_windows) (tier, text, len, from, to, hits);
 	full = full < to ? full : to;
-	if (at < full && hits->n <= ACD_WINDOW_HITS)
+	if (at < full && hits->n <= hits->limit)
 		at = DENSE_WINDOWS(tier, text, from, at, full, hits);
-	for (; at >= full && at < to && hits->n <= ACD_WINDOW_HITS; at += tier->step)
+	for (; at >= full && at < to && hits->n <= hits->limit; at += tier->step)
 	{
 		unsigned char copy[8] = {0};
 

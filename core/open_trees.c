@@ -258,6 +258,7 @@ check_root(const acd_machine *m, batch *b, uint32_t offset)
 	uint32_t	label = acd_le16(root + ACD_NODE_LABEL);
 	uint32_t	tier = label & 0xFF;
 	uint32_t	path = acd_le16(root + ACD_NODE_PATH);
+	uint32_t	ref = offset;
 
 	if ((label & ~(uint32_t) (0xFF | ACD_NODE_ROOT_DEEP)) != 0 || tier >= m->ntiers ||
 		((label & ACD_NODE_ROOT_DEEP) != 0 && m->nends == 0) ||
@@ -271,8 +272,11 @@ check_root(const acd_machine *m, batch *b, uint32_t offset)
 	}
 	if (path < 1 || path < acd_prefix_len(b->tier, root[ACD_NODE_SIZE]))
 		return false;
-	add_to_batch(b, root + ACD_NODE_SIZE,
-				 (label & ACD_NODE_ROOT_DEEP) != 0 ? offset | ACD_REF_DEEP : offset, b->seen[tier]);
+	if ((label & ACD_NODE_ROOT_DEEP) != 0)
+		ref |= ACD_REF_DEEP;
+	if (acd_le32(root + ACD_NODE_TERM) != 0 && path == acd_prefix_len(b->tier, root[ACD_NODE_SIZE]))
+		ref |= ACD_REF_WHOLE;
+	add_to_batch(b, root + ACD_NODE_SIZE, ref, b->seen[tier]);
 	return true;
 }
 

@@ -12,10 +12,8 @@
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
-#include "acd_filter.h"
+#include "acd_sweep.h"
 
-#define STRETCH			16384		/* bytes a source looks at in one go */
-#define ANY_AT_ONCE		4			/* trees of one text that acd_contains has loaded */
 #define MAX_SOURCES		(ACD_MAX_MACHINES * ACD_MAX_TIERS)
 #define MAX_FOUND		(ACD_WINDOW_HITS * 2 * ACD_MAX_STEP)
 #define SET_FOUND		512			/* shared by the sources of a set */
@@ -38,35 +36,6 @@ acd_sweep_poll_now(acd_sweep *sweep)
 	return ACD_OK;
 }
 
-/* Hash of the prefix at text[p], which the text holds in full. */
-static inline uint64_t
-prefix_hash_at(const acd_tier *tier, const unsigned char *text, size_t len, size_t p)
-{
-	unsigned char copy[ACD_MAX_PREFIX + 8] = {0};
-
-	if (ACD_LIKELY(len - p >= ACD_MAX_PREFIX))
-		return acd_prefix_hash(tier, text + p);
-	memcpy(copy, text + p, len - p);
-	return acd_prefix_hash(tier, copy);
-}
-
-/* Offsets, a bit each, at which the window at text[p] can be in a term. */
-static inline uint32_t
-offsets_at(const acd_tier *tier, const unsigned char *text, size_t len, size_t p)
-{
-	unsigned char copy[8] = {0};
-	uint64_t	word;
-
-	if (ACD_LIKELY(len - p >= 8))
-		word = acd_le64(text + p);
-	else
-	{
-		memcpy(copy, text + p, len - p);
-		word = acd_le64(copy);
-	}
-	return tier->offsets[acd_offsets_index(tier, acd_gram_hash(tier, word))];
-}
-
 /*
  * Turn windows that passed the filter into the starts they can belong to,
  * from "from" on and before "to", that pass the filter of whole prefixes.
@@ -79,7 +48,7 @@ expand_windows(const acd_tier *tier, const unsigned char *text, size_t len, size
 	uint32_t	n = 0;
 
 	for (uint32_t i = 0; i < hits->n; i++)
-		offsets[i] = (unsigned char) offsets_at(tier, text, len, first + hits->at[i]);
+		offsets[i] = (unsigned char) acd_offsets_at(tier, text, len, first + hits->at[i]);
 	for (uint32_t i = 0; i < hits->n; i++)
 	{
 		size_t		window = first + hits->at[i];
@@ -95,7 +64,7 @@ expand_windows(const acd_tier *tier, const unsigned char *text, size_t len, size
 			mask &= ~(UINT32_C(1) << offset);
 			if (offset >= tier->step || p < from || window < offset || p >= to)
 				continue;
-			hash = prefix_hash_at(tier, text, len, p);
+			hash = acd_prefix_hash_at(tier, text, len, p);
 			at[n] = (uint32_t) (p - from);
 			hashes[n] = hash;
 			n += acd_filter_has(tier->starts, tier->starts_shift, hash);
@@ -132,7 +101,10 @@ find_starts(const acd_sweep *sweep, const acd_machine *machine, const acd_tier *
 			const acd_filters *filters, size_t from, size_t to, found *out)
 {
 	acd_hits	hits;
-	size_t		end = filters->starts(tier, sweep->text, sweep->len, from, to, &hits);
+	size_t		end;
+
+	hits.limit = ACD_HITS_STOP;
+	end = filters->starts(tier, sweep->text, sweep->len, from, to, &hits);
 
 	out->n = 0;
 	if (hits.n > 0)
@@ -149,9 +121,12 @@ find_windows(const acd_sweep *sweep, const acd_machine *machine, const acd_tier 
 	size_t		first = from - from % step + step - 1;
 	size_t		last = to - 1 - (to - 1) % step + step - 1;
 	acd_hits	hits;
-	size_t		next = filters->windows(tier, sweep->text, sweep->len, first, last + 1, &hits);
-	size_t		end = next > last ? to : next + 1 - step;
+	size_t		next;
+	size_t		end;
 
+	hits.limit = ACD_WINDOW_HITS;
+	next = filters->windows(tier, sweep->text, sweep->len, first, last + 1, &hits);
+	end = next > last ? to : next + 1 - step;
 	out->n = 0;
 	if (hits.n > 0)
 	{
@@ -205,16 +180,9 @@ find_in_backlog(const acd_sweep *sweep, uint32_t machine, size_t from, size_t to
 	return pos;
 }
 
-/* The filters a scan uses for a machine. */
-static inline const acd_filters *
-filters_of(const acd_scan *scan, const acd_machine *machine)
-{
-	return ACD_LIKELY(scan->simd == ACD_SIMD_AUTO) ? machine->filters : acd_simd_filters(scan->simd);
-}
-
-/* Set what a sweep needs only once something was found. */
-static void
-begin(acd_sweep *sweep)
+/* Begin. */
+void
+acd_sweep_begin(acd_sweep *sweep)
 {
 	const acd_scan *scan = sweep->scan;
 
@@ -229,9 +197,9 @@ begin(acd_sweep *sweep)
 	sweep->waiting_capacity = ACD_INLINE_WAITING;
 }
 
-/* Report what is left, unless the scan failed, and free what was allocated. */
-static acd_status
-end(acd_sweep *sweep, acd_status status)
+/* End. */
+acd_status
+acd_sweep_end(acd_sweep *sweep, acd_status status)
 {
 	if (status == ACD_OK)
 		status = acd_take_rest(sweep);
@@ -271,81 +239,6 @@ take_found(acd_sweep *sweep, const acd_machine *machine, size_t from, const foun
 }
 
 /*
- * Look up and walk a few starts at a time until something matches: little is
- * done for starts behind the first match.
- */
-static acd_status
-take_any(acd_sweep *sweep, const acd_machine *machine, const acd_tier *tier, size_t from, const acd_hits *hits)
-{
-	for (uint32_t i = 0; i < hits->n; i++)
-		ACD_PREFETCH(tier->table + (hits->hash[i] >> tier->table_shift) * ACD_PREFIX_SLOT_SIZE);
-	for (uint32_t i = 0; i < hits->n; i += ANY_AT_ONCE)
-	{
-		uint32_t	end = hits->n - i < ANY_AT_ONCE ? hits->n : i + ANY_AT_ONCE;
-		uint32_t	refs[ANY_AT_ONCE];
-
-		for (uint32_t k = i; k < end; k++)
-		{
-			refs[k - i] = acd_tier_lookup(tier, hits->hash[k]);
-			ACD_PREFETCH(machine->nodes + (refs[k - i] & ACD_REF_MASK));
-		}
-		for (uint32_t k = i; k < end; k++)
-		{
-			acd_status	status;
-
-			if (refs[k - i] == 0)
-				continue;
-			status = acd_take_tree(sweep, 0, refs[k - i], from + hits->at[k]);
-			if (status != ACD_OK)
-				return status;
-		}
-	}
-	return ACD_OK;
-}
-
-/* Does anything match?  For one machine with one tier that looks at each start. */
-static acd_status
-run_any(acd_sweep *sweep)
-{
-	const acd_machine *machine = sweep->scan->machines[0];
-	const acd_tier *tier = &machine->tiers[0];
-	const acd_filters *filters = filters_of(sweep->scan, machine);
-	size_t		last = sweep->len - tier->min_len + 1;
-	size_t		pos = 0;
-	acd_status	status = ACD_OK;
-	bool		begun = false;
-	acd_hits	hits;
-
-	if (sweep->len < tier->min_len)
-		return ACD_OK;
-	while (status == ACD_OK && pos < last)
-	{
-		size_t		from = pos;
-		size_t		to = last - from > STRETCH ? from + STRETCH : last;
-		uint32_t	period;
-
-		status = acd_period_at(sweep, from, &period);
-		if (status != ACD_OK)
-			break;
-		if (period != 0 && to - from > period)
-			to = from + period;
-		pos = filters->starts(tier, sweep->text, sweep->len, from, to, &hits);
-		if (hits.n > 0)
-		{
-			if (!begun)
-				begin(sweep);
-			begun = true;
-			status = take_any(sweep, machine, tier, from, &hits);
-		}
-		if (status == ACD_OK)
-			status = acd_sweep_poll(sweep, pos - from);
-		if (ACD_UNLIKELY(period != 0) && status == ACD_OK)
-			status = acd_period_use(sweep, from, pos == to, &pos);
-	}
-	return begun ? end(sweep, status) : status;
-}
-
-/*
  * Scan with one machine that has one tier.  Most short texts are done after
  * one call of the filter, so nothing is set up before something is found.
  */
@@ -354,7 +247,7 @@ run_single(acd_sweep *sweep)
 {
 	const acd_machine *machine = sweep->scan->machines[0];
 	const acd_tier *tier = &machine->tiers[0];
-	const acd_filters *filters = filters_of(sweep->scan, machine);
+	const acd_filters *filters = acd_filters_of(sweep->scan, machine);
 	size_t		last = sweep->len - tier->min_len + 1;
 	size_t		pos = 0;
 	acd_status	status = ACD_OK;
@@ -363,10 +256,12 @@ run_single(acd_sweep *sweep)
 
 	if (sweep->len < tier->min_len)
 		return ACD_OK;
+	if (sweep->taker == ACD_TAKE_ANY)
+		status = acd_any_windows(sweep, &pos, &begun);
 	while (status == ACD_OK && pos < last)
 	{
 		size_t		from = pos;
-		size_t		to = last - from > STRETCH ? from + STRETCH : last;
+		size_t		to = last - from > ACD_STRETCH ? from + ACD_STRETCH : last;
 		uint32_t	period;
 
 		status = acd_period_at(sweep, from, &period);
@@ -381,7 +276,7 @@ run_single(acd_sweep *sweep)
 		if (out.n > 0)
 		{
 			if (!begun)
-				begin(sweep);
+				acd_sweep_begin(sweep);
 			begun = true;
 			status = take_found(sweep, machine, from, &out);
 		}
@@ -391,7 +286,7 @@ run_single(acd_sweep *sweep)
 			status = acd_period_use(sweep, from, pos == to, &pos);
 		pos = pos > sweep->resume ? pos : sweep->resume;
 	}
-	return begun ? end(sweep, status) : status;
+	return begun ? acd_sweep_end(sweep, status) : status;
 }
 
 /* A tier of a machine of a set. */
@@ -413,7 +308,7 @@ typedef struct source
 static void
 refill(acd_sweep *sweep, source *src, size_t end, uint32_t capacity)
 {
-	const acd_filters *filters = filters_of(sweep->scan, src->machine);
+	const acd_filters *filters = acd_filters_of(sweep->scan, src->machine);
 	size_t		to = src->last < end ? src->last : end;
 	found		out;
 
@@ -516,10 +411,10 @@ run_set(acd_sweep *sweep)
 			nsources++;
 		}
 
-	begin(sweep);
+	acd_sweep_begin(sweep);
 	for (size_t pos = 0; status == ACD_OK && pos < sweep->len;)
 	{
-		size_t		stop = sweep->len - pos > STRETCH ? pos + STRETCH : sweep->len;
+		size_t		stop = sweep->len - pos > ACD_STRETCH ? pos + ACD_STRETCH : sweep->len;
 		uint32_t	period;
 
 		status = acd_period_at(sweep, pos, &period);
@@ -538,7 +433,7 @@ run_set(acd_sweep *sweep)
 		}
 		pos = stop > sweep->resume ? stop : sweep->resume;
 	}
-	return end(sweep, status);
+	return acd_sweep_end(sweep, status);
 }
 
 /* Scan. */
@@ -566,6 +461,6 @@ acd_sweep_run(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t l
 	sweep->recording = false;
 	if (scan->nmachines == 1 && scan->machines[0]->ntiers == 1)
 		return taker == ACD_TAKE_ANY && scan->machines[0]->tiers[0].step == 0 ?
-			run_any(sweep) : run_single(sweep);
+			acd_any_starts(sweep) : run_single(sweep);
 	return scan->nmachines > 0 ? run_set(sweep) : ACD_OK;
 }

@@ -359,7 +359,7 @@ build_trees(acd_tier_set *set, acd_tier_plan *plan, const acd_key *keys, uint32_
 		status = acd_forest_add(&set->forest, keys, set->order, lo, hi, tier, &group->ref, &deep);
 		if (status != ACD_OK)
 			return status;
-		group->ref |= deep ? ACD_REF_DEEP : 0;
+		group->ref |= (deep ? ACD_REF_DEEP : 0) | (first->len == prefix ? ACD_REF_WHOLE : 0);
 		lo = hi;
 	}
 	plan->ngroups = set->ngroups - plan->first_group;

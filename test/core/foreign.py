@@ -164,7 +164,7 @@ def tier_sections(strings, index):
         while slots[slot][1]:
             assert slots[slot][0] != tag
             slot = (slot + 1) % 2**bits
-        slots[slot] = (tag, len(nodes) + 1)
+        slots[slot] = (tag, len(nodes) + 1 + 2 * (prefix in group))
         data, found, n = tree(group, index, window, len(nodes))
         nodes += data
         where.update(found)

@@ -318,6 +318,40 @@ test_page_end(void)
 		munmap(memory, 3 * page);
 }
 
+/* Windows that reach beyond a text, in memory that goes on with the rest of a term. */
+static void
+test_text_end(void)
+{
+	static const char *const strings[] = {"K", "\xE4\xB8\xAD\xE6\x96\x87", "\xE4\xB8\xAD\xE6\x96\x87\xE5\xAD\x97", "xyz12345"};
+	static const char *const longs[] = {"abcdefgh", "abcdefgi", "abcdefghijk"};
+	unsigned char text[128];
+	acd_scan	scan = {0};
+	bool		any;
+	bool		passed = true;
+
+	memset(text, '.', sizeof(text));
+	for (int which = 0; which < 2; which++)
+	{
+		const char *const *terms = which == 0 ? strings : longs;
+		size_t		len = which == 0 ? 6 : 8;
+
+		set_free(&set);
+		set_strings(&set, terms, which == 0 ? 4 : 3);
+		set_build(&set);
+		scan.machines = set.pointers;
+		scan.nmachines = 1;
+		for (size_t at = 0; at <= 70; at++)
+		{
+			memset(text, '.', sizeof(text));
+			memcpy(text + at, which == 0 ? terms[1] : terms[0], len);
+			for (size_t n = at; n <= at + len; n++)
+				for (unsigned path = 0; forced_path(path, &scan); path++)
+					passed = passed && acd_contains(&scan, text, n, &any) == ACD_OK && any == (n == at + len);
+		}
+	}
+	ok(passed && set.machines[0].tiers[0].step != 0, "a term that goes on behind a text is not in it");
+}
+
 /* Requests no processor can meet. */
 static void
 test_requests(void)
@@ -351,6 +385,7 @@ main(void)
 	test_deep();
 	test_fallback();
 	test_page_end();
+	test_text_end();
 	test_requests();
 	set_free(&set);
 	return done_testing();

@@ -452,9 +452,11 @@ test_handmade_trees(void)
 	size_t		nodes = (size_t) (m->nodes - m->bytes);
 	size_t		filter = (size_t) (t->filter - m->bytes);
 	size_t		tiers = (size_t) (t->classes - m->bytes) - ACD_TIER_CLASSES;
+	size_t		table = (size_t) (t->table - m->bytes);
 	size_t		aa = node_of(m, "aa");
 	acd_status	verdict;
 	bool		refused = true;
+	int			trees = 0;
 
 	for (size_t i = 0; i < (size_t) 1 << (64 - t->filter_shift); i++)
 		for (int half = 0; half < 8; half += 4)
@@ -466,6 +468,17 @@ test_handmade_trees(void)
 			refused = refused && open_changed(filter + i / 32 * 4, acd_le32(t->filter + i / 32 * 4) & ~(UINT32_C(1) << i % 32),
 											  &verdict) == ACD_ERR_CORRUPT;
 	ok(refused && t->step == 0, "a filter that lacks a bit");
+	for (size_t i = 0; i <= t->table_mask; i++)
+	{
+		const unsigned char *slot = t->table + i * ACD_PREFIX_SLOT_SIZE;
+
+		if (acd_le32(slot + ACD_PREFIX_REF) == 0)
+			continue;
+		trees++;
+		refused = refused && open_changed(table + i * ACD_PREFIX_SLOT_SIZE + ACD_PREFIX_REF, acd_le32(slot + ACD_PREFIX_REF) ^ ACD_REF_WHOLE,
+										  &verdict) == ACD_ERR_CORRUPT;
+	}
+	ok(refused && trees > 0, "a prefix that is in the table as a term, and is not, or the converse");
 	ok(open_changed(tiers + ACD_TIER_CLASSES, 0, &verdict) == ACD_ERR_CORRUPT, "a class that lacks bytes");
 	ok(open_changed(tiers + ACD_TIER_WINDOW, 9, &verdict) == ACD_ERR_CORRUPT, "a window that is too long");
 	ok(open_changed(tiers + ACD_TIER_STEP, 1, &verdict) == ACD_ERR_CORRUPT, "a step where there is none");
