@@ -168,6 +168,9 @@ typedef struct AcdatChange
 	AcdatCell  *old_row;
 } AcdatChange;
 
+/* Of a streamed transaction the origin is known at its end, as its time is. */
+#define ACDAT_ORIGIN_UNKNOWN	PG_UINT32_MAX
+
 /* Where a transaction, or a part of one, begins or ends. */
 typedef enum AcdatMarkKind
 {
@@ -191,7 +194,7 @@ typedef struct AcdatMark
 	TransactionId subxid;		/* stream abort: what was aborted */
 	XLogRecPtr	lsn;
 	XLogRecPtr	end_lsn;
-	uint32		origin;
+	uint32		origin;			/* or ACDAT_ORIGIN_UNKNOWN */
 	const char *gid;			/* of a prepared transaction, else NULL; redacted, in the */
 	Size		gid_len;		/* output's encoding */
 } AcdatMark;

@@ -102,9 +102,15 @@ prepare(AcdatDecoder *decoder, AcdatPlan *plan)
 		table->pk = prepare_primary_key(options, plan, table);
 }
 
+static uint32
+origin_of(const AcdatDecoder *decoder, const ReorderBufferTXN *txn)
+{
+	return decoder->in_stream ? ACDAT_ORIGIN_UNKNOWN : txn->origin_id;
+}
+
 /*
  * The members that every record starts with, after its action.  Records of a
- * transaction whose end is not known yet have no timestamp.
+ * transaction whose end is not known yet have no timestamp and no origin.
  */
 static char *
 put_transaction(char *pos, const AcdatDecoder *decoder, TransactionId xid, uint32 origin)
@@ -124,7 +130,9 @@ put_transaction(char *pos, const AcdatDecoder *decoder, TransactionId xid, uint3
 		pos = acdat_put(pos, decoder->timestamp, strlen(decoder->timestamp));
 		*pos++ = '"';
 	}
-	if (options->include_origin)
+	if (options->include_origin && origin == ACDAT_ORIGIN_UNKNOWN)
+		pos = ACDAT_PUT_LITERAL(pos, ",\"origin\":null");
+	else if (options->include_origin)
 	{
 		pos = ACDAT_PUT_LITERAL(pos, ",\"origin\":");
 		pos = w2j_put_uint32(pos, origin);
@@ -280,7 +288,7 @@ put_head(char *pos, const AcdatDecoder *decoder, const ReorderBufferTXN *txn,
 		 const char *action, XLogRecPtr lsn, const AcdatPlan *plan)
 {
 	pos = put_action(pos, action);
-	pos = put_transaction(pos, decoder, txn->xid, txn->origin_id);
+	pos = put_transaction(pos, decoder, txn->xid, origin_of(decoder, txn));
 	if (decoder->options.include_lsn)
 		pos = put_lsn_member(pos, "lsn", lsn);
 	return w2j_put(pos, w2j_table(plan)->table);
@@ -372,7 +380,7 @@ write_message(AcdatDecoder *decoder, ReorderBufferTXN *txn, const AcdatMessage *
 					  acdat_json_size(message->content, message->content_len));
 	pos = put_action(pos, "M");
 	if (message->transactional)
-		pos = put_transaction(pos, decoder, message->xid, txn->origin_id);
+		pos = put_transaction(pos, decoder, message->xid, origin_of(decoder, txn));
 	else
 		pos = put_no_transaction(pos, &decoder->options);
 	if (decoder->options.include_lsn)

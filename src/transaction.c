@@ -24,7 +24,8 @@ emit_mark(AcdatDecoder *decoder, const ReorderBufferTXN *txn, AcdatMarkKind kind
 	mark.subxid = subxid;
 	mark.lsn = lsn;
 	mark.end_lsn = txn->end_lsn;
-	mark.origin = txn->origin_id;
+	mark.origin = decoder->in_stream || kind == ACDAT_MARK_STREAM_ABORT ?
+		ACDAT_ORIGIN_UNKNOWN : txn->origin_id;
 	if (gid != NULL)
 		acdat_prepare_gid(decoder, &mark, gid);
 	decoder->format->mark(decoder, &mark);

@@ -278,6 +278,22 @@ difference(
 	ours => q({"change":[{"kind":"insert","schema":"public","table":"k_full","columnnames":["id","b"],)
 	  . q("columntypes":["integer","integer"],"columnvalues":[1,2],"pk":{"pknames":["id"],"pktypes":["integer"]}}]}));
 
+difference(
+	'a TOASTed column of the primary key that an update did not change, beside another identity',
+	why => 'it is missing in "pk" as it is in "columns"',
+	fixed => 1,
+	setup => <<'SQL',
+CREATE TABLE k_toasted (id int NOT NULL UNIQUE, k text PRIMARY KEY, n int);
+ALTER TABLE k_toasted ALTER k SET STORAGE EXTERNAL, REPLICA IDENTITY USING INDEX k_toasted_id_key;
+INSERT INTO k_toasted VALUES (1, repeat('k', 2500), 1);
+SQL
+	change => 'UPDATE k_toasted SET n = 2',
+	options => [ 'format-version=2', 'include-pk' ],
+	match => qr/"U"/,
+	theirs => qr/"pk":\[\]/,
+	ours => q({"action":"U","schema":"public","table":"k_toasted","columns":[{"name":"id","type":"integer","value":1},)
+	  . q({"name":"n","type":"integer","value":2}],"identity":[{"name":"id","type":"integer","value":1}],"pk":[{"name":"k","type":"text"}]}));
+
 # ---- settings of the client ----
 
 my %followed = (

@@ -80,7 +80,7 @@ is(columns_of($inserted[-1])->{value}, '[REDACTED]', 'and the next transaction c
 # What their records are of can be told by the xid, of whatever kind they are.
 # Little comes out, as the stream is not read before its end.
 create_slot($node, $db, 'partly');
-my $stream = stream($node, $db, 'partly', [ 'policy=clean', 'format-version=2', 'streaming=on', 'actions=truncate', 'filter-msg-prefixes=filler' ]);
+my $stream = stream($node, $db, 'partly', [ 'policy=clean', 'format-version=2', 'streaming=on', 'actions=truncate', 'filter-msg-prefixes=filler', 'include-origin=on', 'include-timestamp=on' ]);
 my $filler = "INSERT INTO t SELECT i, repeat('x', 100) FROM generate_series(1, 2000) i;";
 my $wait = <<'SQL';
 DO $$
@@ -119,6 +119,10 @@ my @left = grep { $_->{xid} != $undone[0] && $_->{action} =~ /^[TM]$/ } @partly;
 is(join(', ', map { $_->{action} eq 'M' ? $_->{content} : $_->{action} } @left), 'by the top, by another',
 	'its messages and truncates are told from the others, as its rows are');
 is(join(' ', map { $_->{action} } grep { $_->{xid} == $undone[0] && $_->{action} ne 'SA' } @partly), 'M T', 'they had been streamed');
+
+# Nor is it known before its end where and when it was committed.
+is_deeply([ grep { exists $_->{origin} && exists $_->{timestamp} } @partly ], \@partly, 'all records have an origin and a time');
+is(join(' ', map { $_->{action} } grep { defined $_->{origin} || defined $_->{timestamp} } grep { $_->{xid} == $top } @partly), 'SC', 'which only the end tells');
 
 $node->stop;
 done_testing();
