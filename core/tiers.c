@@ -41,6 +41,13 @@ length_class(uint32_t len)
 	return len < SHORT_LEN ? 0 : len < LONG_LEN ? 1 : 2;
 }
 
+/* Byte o of a key; the first ones without a look at memory that is elsewhere. */
+static inline unsigned char
+key_byte(const acd_key *key, uint32_t o)
+{
+	return o < 8 ? (unsigned char) (key->prefix >> (56 - 8 * o)) : key->bytes[o];
+}
+
 /* What the keys of some classes of length are like. */
 typedef struct summary
 {
@@ -62,7 +69,7 @@ find_windows(unsigned char windows[16], const acd_key *keys, uint32_t nkeys, uns
 	memset(windows, ACD_MAX_WINDOW, 16);
 	for (uint32_t k = 0; k < nkeys; k++)
 	{
-		unsigned char *w = &windows[keys[k].bytes[0] >> 4];
+		unsigned char *w = &windows[key_byte(&keys[k], 0) >> 4];
 
 		if ((classes >> length_class(keys[k].len) & 1) != 0 && keys[k].len < *w)
 			*w = (unsigned char) keys[k].len;
@@ -85,18 +92,20 @@ summarize(summary *s, const acd_key *keys, uint32_t nkeys, unsigned classes,
 	for (uint32_t k = 0; k < nkeys; k++)
 	{
 		uint32_t	len = keys[k].len;
-		uint32_t	window = windows[keys[k].bytes[0] >> 4];
+		uint32_t	window = windows[key_byte(&keys[k], 0) >> 4];
 		uint64_t	prefix = keys[k].prefix >> (64 - 8 * window);
 
-		if ((classes >> length_class(len) & 1) == 0 || (half < 16 && keys[k].bytes[0] >> 4 != half))
+		if ((classes >> length_class(len) & 1) == 0 || (half < 16 && key_byte(&keys[k], 0) >> 4 != half))
 			continue;
 		if (s->nterms == 0 || prefix != last)
 		{
 			s->prefixes++;
 			for (uint32_t i = 0; i < window; i++)
 			{
-				s->letters[i] += !seen[i][keys[k].bytes[i]];
-				seen[i][keys[k].bytes[i]] = 1;
+				unsigned char c = key_byte(&keys[k], i);
+
+				s->letters[i] += !seen[i][c];
+				seen[i][c] = 1;
 			}
 		}
 		last = prefix;
@@ -206,7 +215,7 @@ fill_classes(acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
 
 	for (uint32_t i = plan->first; i < plan->first + plan->nterms; i++)
 		for (uint32_t o = 0; o < span; o++)
-			seen[t->step != 0 ? 0 : o][keys[order[i]].bytes[o]] = 1;
+			seen[t->step != 0 ? 0 : o][key_byte(&keys[order[i]], o)] = 1;
 	for (unsigned s = 0; s < 2; s++)
 		for (unsigned c = 0; c < 256; c++)
 			if (seen[s][c] || (s == 1 && t->step == 0 && t->window == 1))
@@ -223,7 +232,7 @@ alphabet(const acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
 	for (uint32_t i = plan->first; i < plan->first + plan->nterms; i++)
 		for (uint32_t o = 0; o < LONG_LEN; o++)
 		{
-			unsigned char c = keys[order[i]].bytes[o];
+			unsigned char c = key_byte(&keys[order[i]], o);
 
 			n += !seen[c];
 			seen[c] = 1;
