@@ -49,6 +49,7 @@ static void
 relation_invalidated(Datum arg pg_attribute_unused(), Oid relid)
 {
 	AcdatPlan  *plan;
+	bool		dependency;
 
 	if (acdat_current_decoder == NULL || acdat_current_decoder->plans == NULL)
 		return;
@@ -58,7 +59,10 @@ relation_invalidated(Datum arg pg_attribute_unused(), Oid relid)
 		mark_all_plans();
 		return;
 	}
-	if (hash_search(acdat_current_decoder->dependencies, &relid, HASH_FIND, NULL) != NULL)
+
+	/* the plans made in their place depend on it again, if there still is one */
+	hash_search(acdat_current_decoder->dependencies, &relid, HASH_REMOVE, &dependency);
+	if (dependency)
 		mark_all_plans();
 	plan = hash_search(acdat_current_decoder->plans, &relid, HASH_FIND, NULL);
 	if (plan != NULL)

@@ -184,5 +184,38 @@ is($session->query_safe($memory), '', 'no memory of ours is left between session
 cmp_ok($session->query_safe($total), '<=', $after_some + 1, 'nor of others');
 $session->quit;
 
+# Nor within a session, whose tables come and go.
+create_slot($node, $db, 'lasting');
+$stream = stream($node, $db, 'lasting', [ @options, 'include-default=on' ]);
+
+# Bytes of each of our contexts in the process that decodes, summed by name.
+sub used_in_stream
+{
+	my $from = log_position($node);
+	my %used;
+
+	$stream->catch_up;
+	$node->safe_psql($db, q(SELECT pg_log_backend_memory_contexts(active_pid) FROM pg_replication_slots WHERE slot_name = 'lasting'));
+	$node->wait_for_log(qr/Grand total: /, $from);
+	my $log = slurp_log($node, $from);
+	$used{$1} += $2 while $log =~ /(acdat_decoder [a-z ]+): [^\n]* (\d+) used/g;
+
+	# of tables that are gone they may be there or not
+	delete $used{'acdat_decoder relation plan'} if ($used{'acdat_decoder relation plan'} || 0) < 100_000;
+	return \%used;
+}
+my $comings = join '', map { <<"SQL" } 1 .. 100;
+CREATE TABLE coming (id int, note text DEFAULT 'x') PARTITION BY LIST (id);
+CREATE TABLE coming_all PARTITION OF coming DEFAULT;
+INSERT INTO coming VALUES (1);
+DROP TABLE coming;
+SQL
+$node->safe_psql($db, $comings);
+my $used = used_in_stream();
+$node->safe_psql($db, $comings) foreach 1 .. 2;
+is_deeply(used_in_stream(), $used, 'nothing piles up in a session') or diag(explain($used));
+cmp_ok(scalar(keys %$used), '>', 3, 'whose memory was looked at: ' . join(', ', sort keys %$used));
+$stream->stop;
+
 $node->stop;
 done_testing();
