@@ -261,8 +261,8 @@ def received_values(path, form, table, column, most, repaired=False):
     values = []
     with open(path, encoding="utf8") as f:
         for line in f:
-            if repaired:        # a pipe knows no JSON: a number that is a term becomes a word without quotes
-                line = line.replace(f":{MASK}", f':"{MASK}"')
+            if repaired:
+                line = BARE_WORD.sub(r'"value":"\1"}', line)
             if form == "json1":
                 for change in json.loads(line)["change"]:
                     if change["kind"] == "insert" and change["table"] == table:
@@ -287,6 +287,8 @@ def as_values(lines):
     return values
 
 
+# A pipe knows no JSON: a number with a term in it becomes a word without quotes.
+BARE_WORD = re.compile(r'"value":([^"{}\[]*\[REDACTED\][^"}]*)}')
 # What acdat_decoder sends for a value that is no text and holds a term.
 MASK = "[REDACTED]"
 
