@@ -61,6 +61,7 @@ typedef struct acd_filters
 {
 	acd_filter_fn starts;		/* tiers without steps */
 	acd_filter_fn windows;		/* tiers with steps: hashes are not set */
+	acd_filter_fn row;			/* starts of a text of at most ACD_SHORT_TEXT bytes, all of them */
 } acd_filters;
 
 extern const acd_filters acd_filters_none;
@@ -283,6 +284,27 @@ typedef struct acd_sweep
 extern acd_status acd_sweep_run(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t len,
 								acd_taker taker, acd_match_fn fn, void *arg);
 
+/* The same for a text of which a filter found all starts, with a scan as acd_is_short asks for. */
+extern acd_status acd_sweep_short(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t len,
+								  const acd_hits *hits, acd_taker taker, acd_match_fn fn, void *arg);
+
+/* What takes the matches of a kind; false if there is no such kind. */
+static inline bool
+acd_taker_of(acd_kind kind, acd_taker *taker)
+{
+	static const acd_taker takers[] = {
+		[ACD_ALL_OVERLAPPING] = ACD_TAKE_OVERLAPPING,
+		[ACD_LEFTMOST_LONGEST] = ACD_TAKE_LONGEST,
+		[ACD_LEFTMOST_FIRST] = ACD_TAKE_FIRST,
+		[ACD_COVER] = ACD_TAKE_COVER
+	};
+
+	if ((unsigned) kind > (unsigned) ACD_COVER)
+		return false;
+	*taker = takers[kind];
+	return true;
+}
+
 extern acd_status acd_sweep_poll_now(acd_sweep *sweep);
 
 /* Account for bytes read, nodes walked or matches; polls when enough have gathered. */
@@ -319,6 +341,30 @@ acd_period_at(acd_sweep *sweep, size_t pos, uint32_t *period)
  * where to go on; it moves if that is elsewhere.
  */
 extern acd_status acd_period_use(acd_sweep *sweep, size_t pos, bool complete, size_t *next);
+
+/* ---- short texts (short.c) ---- */
+
+#define ACD_SHORT_TEXT	64
+
+/*
+ * May a text be scanned by the functions below?  Only with one machine of one
+ * tier that looks at each start, and nothing forced.
+ */
+static inline bool
+acd_is_short(const acd_scan *scan, const void *text, size_t len)
+{
+	return scan != NULL && len <= ACD_SHORT_TEXT && text != NULL && scan->nmachines == 1 &&
+		scan->machines != NULL && scan->machines[0]->ntiers == 1 && scan->machines[0]->tiers[0].step == 0 &&
+		scan->engine == ACD_ENGINE_AUTO && scan->simd == ACD_SIMD_AUTO;
+}
+
+/* Find what may be starts; false if there are none. */
+extern bool acd_short_look(const acd_scan *scan, const void *text, size_t len, acd_hits *hits);
+
+/* Report the matches that start at these, or tell whether there is one. */
+extern acd_status acd_short_find(const acd_scan *scan, const void *text, size_t len, const acd_hits *hits,
+								 acd_match_fn fn, void *arg);
+extern bool acd_short_any(const acd_scan *scan, const void *text, size_t len, const acd_hits *hits);
 
 /* ---- match kinds (take.c) ---- */
 

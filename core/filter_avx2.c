@@ -68,7 +68,7 @@ one_mask(const unsigned char *classes, const unsigned char *p)
 
 #include "filter_kernel.h"
 
-const acd_filters acd_filters_avx2 = {starts_avx2, windows_avx2};
+const acd_filters acd_filters_avx2 = {starts_avx2, windows_avx2, starts_avx2};
 
 #else
 

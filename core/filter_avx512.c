@@ -75,55 +75,72 @@ has_bits(__m512i words, __m512i bits)
 	return _mm512_cmpeq_epi64_mask(_mm512_and_si512(words, bits), bits);
 }
 
-/*
- * Hash the windows that begin at "count" positions, of which "positions" has
- * a byte each, of 128 bytes of text, and store those that pass.
- */
-TARGET static ACD_ALWAYS_INLINE uint32_t
-probe(const acd_tier *tier, __m512i low, __m512i high, const unsigned char *positions,
-	  uint32_t count, uint32_t base, acd_hits *hits, uint32_t n, bool long_keys)
+/* What is the same for all windows of a tier. */
+typedef struct prober
 {
-	/* Eight times each of eight bytes, and what each of the eight adds. */
-	__m512i		repeat = _mm512_setr_epi64(0, 0x0101010101010101LL, 0x0202020202020202LL, 0x0303030303030303LL,
-										   0x0404040404040404LL, 0x0505050505050505LL,
-										   0x0606060606060606LL, 0x0707070707070707LL);
-	__m512i		ascending = _mm512_set1_epi64(0x0706050403020100LL);
-	__m512i		masks_low = _mm512_loadu_si512((const void *) tier->gram_masks);
-	__m512i		masks_high = _mm512_loadu_si512((const void *) (tier->gram_masks + 8));
-	__m512i		multiplier = _mm512_set1_epi64((long long) tier->multiplier);
-	__m512i		long_multiplier = _mm512_set1_epi64((long long) acd_long_multiplier(tier));
-	__m128i		shift = _mm_cvtsi32_si128((int) tier->filter_shift);
+	__m512i		repeat;			/* eight times each of eight bytes */
+	__m512i		ascending;		/* and what each of the eight adds */
+	__m512i		masks_low;
+	__m512i		masks_high;
+	__m512i		multiplier;
+	__m512i		long_multiplier;
+	__m128i		shift;
+	const unsigned char *filter;
+} prober;
 
-	for (uint32_t k = 0; k < count; k += 8)
-	{
-		__m128i		eight = _mm_loadl_epi64((const void *) (positions + k));
-		__m512i		index = _mm512_add_epi8(_mm512_shuffle_epi8(_mm512_broadcastq_epi64(eight), repeat), ascending);
-		__m512i		grams = _mm512_permutex2var_epi8(low, index, high);
+TARGET static ACD_ALWAYS_INLINE prober
+prober_of(const acd_tier *tier)
+{
+	prober		p;
 
-		/* The masks go by bits 4 to 7 of the first byte; higher bits do not count. */
-		__m512i		used = _mm512_permutex2var_epi64(masks_low, _mm512_srli_epi64(grams, 4), masks_high);
-		__m512i		hash = _mm512_mullo_epi64(_mm512_and_si512(grams, used), multiplier);
-		__m512i		longs = _mm512_mullo_epi64(grams, long_multiplier);
-		__m512i		words = filter_words(tier->filter, shift, hash);
-		__m512i		two = bits_at(hash, 38, 32);
-		__mmask8	pass = (__mmask8) low_bits(count - k);
+	p.repeat = _mm512_setr_epi64(0, 0x0101010101010101LL, 0x0202020202020202LL, 0x0303030303030303LL,
+								 0x0404040404040404LL, 0x0505050505050505LL,
+								 0x0606060606060606LL, 0x0707070707070707LL);
+	p.ascending = _mm512_set1_epi64(0x0706050403020100LL);
+	p.masks_low = _mm512_loadu_si512((const void *) tier->gram_masks);
+	p.masks_high = _mm512_loadu_si512((const void *) (tier->gram_masks + 8));
+	p.multiplier = _mm512_set1_epi64((long long) tier->multiplier);
+	p.long_multiplier = _mm512_set1_epi64((long long) acd_long_multiplier(tier));
+	p.shift = _mm_cvtsi32_si128((int) tier->filter_shift);
+	p.filter = tier->filter;
+	return p;
+}
 
-		if (long_keys)
-			pass &= has_bits(words, _mm512_or_si512(two, bit_at(hash, 44))) |
-				has_bits(words, _mm512_or_si512(bits_at(longs, 58, 52), bit_at(longs, 46)));
-		else
-			pass &= has_bits(words, two);
+/* Where eight windows, at the positions in the low bytes of "eight", have their bytes. */
+TARGET static ACD_ALWAYS_INLINE __m512i
+window_bytes(const prober *p, __m128i eight)
+{
+	return _mm512_add_epi8(_mm512_shuffle_epi8(_mm512_broadcastq_epi64(eight), p->repeat), p->ascending);
+}
 
-		if (ACD_UNLIKELY(pass != 0))
-		{
-			__m512i		at = _mm512_add_epi64(_mm512_cvtepu8_epi64(eight), _mm512_set1_epi64(base));
+/* Which of eight windows, given as 8 bytes each, pass?  Stores their hashes. */
+TARGET static ACD_ALWAYS_INLINE uint32_t
+probe(const prober *p, __m512i grams, bool long_keys, __m512i *hashes)
+{
+	/* The masks go by bits 4 to 7 of the first byte; higher bits do not count. */
+	__m512i		used = _mm512_permutex2var_epi64(p->masks_low, _mm512_srli_epi64(grams, 4), p->masks_high);
+	__m512i		hash = _mm512_mullo_epi64(_mm512_and_si512(grams, used), p->multiplier);
+	__m512i		longs = _mm512_mullo_epi64(grams, p->long_multiplier);
+	__m512i		words = filter_words(p->filter, p->shift, hash);
+	__m512i		two = bits_at(hash, 38, 32);
 
-			_mm256_storeu_si256((void *) (hits->at + n), _mm512_cvtepi64_epi32(_mm512_maskz_compress_epi64(pass, at)));
-			_mm512_storeu_si512((void *) (hits->hash + n), _mm512_maskz_compress_epi64(pass, hash));
-			n += (uint32_t) __builtin_popcount(pass);
-		}
-	}
-	return n;
+	*hashes = hash;
+	if (!long_keys)
+		return has_bits(words, two);
+	return has_bits(words, _mm512_or_si512(two, bit_at(hash, 44))) |
+		has_bits(words, _mm512_or_si512(bits_at(longs, 58, 52), bit_at(longs, 46)));
+}
+
+/* Store those of eight windows that pass; returns how many are stored now. */
+TARGET static ACD_ALWAYS_INLINE uint32_t
+store_hits(acd_hits *hits, uint32_t n, uint32_t pass, __m128i eight, uint32_t base, __m512i hashes)
+{
+	__m512i		at = _mm512_add_epi64(_mm512_cvtepu8_epi64(eight), _mm512_set1_epi64(base));
+	__mmask8	mask = (__mmask8) pass;
+
+	_mm256_storeu_si256((void *) (hits->at + n), _mm512_cvtepi64_epi32(_mm512_maskz_compress_epi64(mask, at)));
+	_mm512_storeu_si512((void *) (hits->hash + n), _mm512_maskz_compress_epi64(mask, hashes));
+	return n + (uint32_t) __builtin_popcount(pass);
 }
 
 /* Look at windows, all of whose bytes and 8 from their start are in the text. */
@@ -168,60 +185,119 @@ dense_windows(const acd_tier *tier, const unsigned char *text, size_t from, size
 
 #include "filter_kernel.h"
 
+/* The bytes 0 to 63. */
+TARGET static ACD_ALWAYS_INLINE __m512i
+all_positions(void)
+{
+	return _mm512_setr_epi64(0x0706050403020100LL, 0x0F0E0D0C0B0A0908LL, 0x1716151413121110LL,
+							 0x1F1E1D1C1B1A1918LL, 0x2726252423222120LL, 0x2F2E2D2C2B2A2928LL,
+							 0x3736353433323130LL, 0x3F3E3D3C3B3A3938LL);
+}
+
 /* Look at each start, in a filter of long keys or not. */
 TARGET static ACD_ALWAYS_INLINE size_t
 gather_starts(const acd_tier *tier, const unsigned char *text, size_t len, size_t from, size_t to,
 			  acd_hits *hits, bool long_keys)
 {
 	const unsigned char *classes = tier->classes;
-	__m512i		ascending = _mm512_setr_epi64(0x0706050403020100LL, 0x0F0E0D0C0B0A0908LL, 0x1716151413121110LL,
-											  0x1F1E1D1C1B1A1918LL, 0x2726252423222120LL, 0x2F2E2D2C2B2A2928LL,
-											  0x3736353433323130LL, 0x3F3E3D3C3B3A3938LL);
+	prober		p = prober_of(tier);
 	uint32_t	n = 0;
 	uint32_t	limit = hits->limit;
 	size_t		at = from;
 
 	for (; at < to && n <= limit; at += 64)
 	{
-		const unsigned char *p = text + at;
 		size_t		left = len - at;
-		__m512i		low = _mm512_maskz_loadu_epi8(low_bits(left), p);
+		__m512i		low = _mm512_maskz_loadu_epi8(low_bits(left), text + at);
 		uint64_t	next = class_mask(classes + 32, low) >> 1;
 		uint64_t	mask = class_mask(classes, low) & low_bits(to - at);
 
-		if (left > 64 && acd_class_has(classes + 32, p[64]))
+		if (left > 64 && acd_class_has(classes + 32, text[at + 64]))
 			next |= UINT64_C(1) << 63;
 		else if (left <= 64)
 			next |= UINT64_C(1) << (left - 1);	/* for terms of one byte */
 		mask &= next;
 		if (mask != 0)
 		{
-			__m512i		high = _mm512_maskz_loadu_epi8(left > 64 ? low_bits(left - 64) : 0, p + 64);
-			unsigned char positions[64];
-			uint32_t	count = (uint32_t) __builtin_popcountll(mask);
+			__m512i		high = _mm512_maskz_loadu_epi8(left > 64 ? low_bits(left - 64) : 0, text + at + 64);
+			__m512i		positions = _mm512_maskz_compress_epi8(mask, all_positions());
 
-			_mm512_storeu_si512((void *) positions, _mm512_maskz_compress_epi8(mask, ascending));
-			n = probe(tier, low, high, positions, count, (uint32_t) (at - from), hits, n, long_keys);
+			for (uint32_t count = (uint32_t) __builtin_popcountll(mask);; count -= 8)
+			{
+				__m128i		eight = _mm512_castsi512_si128(positions);
+				__m512i		hashes;
+				uint32_t	pass = probe(&p, _mm512_permutex2var_epi8(low, window_bytes(&p, eight), high), long_keys, &hashes) &
+					(uint32_t) low_bits(count);
+
+				if (ACD_UNLIKELY((pass & 0xFF) != 0))
+					n = store_hits(hits, n, pass & 0xFF, eight, (uint32_t) (at - from), hashes);
+				if (count <= 8)
+					break;
+				positions = _mm512_alignr_epi64(_mm512_setzero_si512(), positions, 1);
+			}
 		}
 	}
 	hits->n = n;
 	return at < to ? at : to;
 }
 
+/* The same for a text of at most 64 bytes, from its beginning. */
+TARGET static ACD_ALWAYS_INLINE size_t
+gather_row(const acd_tier *tier, const unsigned char *text, size_t len, size_t to, acd_hits *hits, bool long_keys)
+{
+	const unsigned char *classes = tier->classes;
+	__m512i		row = _mm512_maskz_loadu_epi8(low_bits(len), text);
+	uint64_t	next = class_mask(classes + 32, row) >> 1 | UINT64_C(1) << (len - 1);
+	uint64_t	mask = class_mask(classes, row) & low_bits(to) & next;
+	prober		p;
+	__m512i		positions;
+
+	hits->n = 0;
+	if (mask == 0)
+		return to;
+	p = prober_of(tier);
+	positions = _mm512_maskz_compress_epi8(mask, all_positions());
+	for (uint32_t count = (uint32_t) __builtin_popcountll(mask);; count -= 8)
+	{
+		__m128i		eight = _mm512_castsi512_si128(positions);
+		__m512i		hashes;
+
+		/* Windows that go beyond the row begin again at its front: no term there fits. */
+		uint32_t	pass = probe(&p, _mm512_permutexvar_epi8(window_bytes(&p, eight), row), long_keys, &hashes) &
+			(uint32_t) low_bits(count) & 0xFF;
+
+		if (ACD_UNLIKELY(pass != 0))
+			hits->n = store_hits(hits, hits->n, pass, eight, 0, hashes);
+		if (count <= 8)
+			return to;
+		positions = _mm512_alignr_epi64(_mm512_setzero_si512(), positions, 1);
+	}
+}
+
 /*
- * Look at each start.  While the filter is in the first-level cache a gather
- * from it is faster than single loads, else slower.
+ * Look at each start.  A gather from a filter in the first-level cache is
+ * faster than single loads, else slower, but for long keys, where there is
+ * more to do with what was loaded.
  */
 TARGET static size_t
 starts(const acd_tier *tier, const unsigned char *text, size_t len, size_t from, size_t to, acd_hits *hits)
 {
-	if (tier->filter_shift < 64 - GATHER_BITS)
-		return starts_avx512(tier, text, len, from, to, hits);
-	return acd_has_long_keys(tier) ? gather_starts(tier, text, len, from, to, hits, true) :
-		gather_starts(tier, text, len, from, to, hits, false);
+	if (acd_has_long_keys(tier))
+		return gather_starts(tier, text, len, from, to, hits, true);
+	return tier->filter_shift >= 64 - GATHER_BITS ? gather_starts(tier, text, len, from, to, hits, false) :
+		starts_avx512(tier, text, len, from, to, hits);
 }
 
-const acd_filters acd_filters_avx512 = {starts, windows_avx512};
+TARGET static size_t
+row(const acd_tier *tier, const unsigned char *text, size_t len, size_t from, size_t to, acd_hits *hits)
+{
+	if (acd_has_long_keys(tier))
+		return gather_row(tier, text, len, to, hits, true);
+	return tier->filter_shift >= 64 - GATHER_BITS ? gather_row(tier, text, len, to, hits, false) :
+		starts_avx512(tier, text, len, from, to, hits);
+}
+
+const acd_filters acd_filters_avx512 = {starts, windows_avx512, row};
 
 #else
 

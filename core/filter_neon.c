@@ -63,7 +63,7 @@ one_mask(const unsigned char *classes, const unsigned char *p)
 
 #include "filter_kernel.h"
 
-const acd_filters acd_filters_neon = {starts_neon, windows_neon};
+const acd_filters acd_filters_neon = {starts_neon, windows_neon, starts_neon};
 
 #else
 

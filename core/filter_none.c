@@ -37,4 +37,4 @@ one_mask(const unsigned char *classes, const unsigned char *p)
 
 #include "filter_kernel.h"
 
-const acd_filters acd_filters_none = {starts, windows};
+const acd_filters acd_filters_none = {starts, windows, starts};

@@ -67,7 +67,7 @@ one_mask(const unsigned char *classes, const unsigned char *p)
 
 #include "filter_kernel.h"
 
-const acd_filters acd_filters_ssse3 = {starts_ssse3, windows_ssse3};
+const acd_filters acd_filters_ssse3 = {starts_ssse3, windows_ssse3, starts_ssse3};
 
 #else
 

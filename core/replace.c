@@ -6,7 +6,7 @@
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
-#include "acd_internal.h"
+#include "acd_scan.h"
 
 typedef struct replacer
 {
@@ -66,10 +66,18 @@ acd_replace(const acd_scan *scan, const void *text, size_t len, size_t limit,
 {
 	replacer	r;
 	acd_status	status;
+	acd_hits	hits;
+	bool		is_short;
 
 	if (scan == NULL || scan->kind == ACD_ALL_OVERLAPPING || replaced == NULL || sink == NULL ||
 		sink->text == NULL || sink->replacement == NULL)
 		return ACD_ERR_ARGUMENT;
+	is_short = (unsigned) scan->kind <= (unsigned) ACD_COVER && acd_is_short(scan, text, len);
+	if (is_short && !acd_short_look(scan, text, len, &hits))
+	{
+		*replaced = 0;
+		return ACD_OK;
+	}
 	r.scan = scan;
 	r.sink = sink;
 	r.text = text;
@@ -77,7 +85,8 @@ acd_replace(const acd_scan *scan, const void *text, size_t len, size_t limit,
 	r.room = limit;
 	r.replaced = 0;
 	r.status = ACD_OK;
-	status = acd_find(scan, text, len, replace_match, &r);
+	status = is_short ? acd_short_find(scan, text, len, &hits, replace_match, &r) :
+		acd_find(scan, text, len, replace_match, &r);
 	if (r.status != ACD_OK)
 		status = r.status;
 	if (status == ACD_OK && r.replaced > 0 &&

@@ -15,6 +15,13 @@ acd_contains(const acd_scan *scan, const void *text, size_t len, bool *found)
 
 	if (found == NULL)
 		return ACD_ERR_ARGUMENT;
+	if (acd_is_short(scan, text, len))
+	{
+		acd_hits	hits;
+
+		*found = acd_short_look(scan, text, len, &hits) && acd_short_any(scan, text, len, &hits);
+		return ACD_OK;
+	}
 	*found = false;
 	status = acd_sweep_run(&sweep, scan, text, len, ACD_TAKE_ANY, NULL, NULL);
 	if (sweep.open)
@@ -32,24 +39,13 @@ acd_find(const acd_scan *scan, const void *text, size_t len, acd_match_fn fn, vo
 	acd_sweep	sweep;
 	acd_taker	taker;
 
-	if (fn == NULL || scan == NULL)
+	if (fn == NULL || scan == NULL || !acd_taker_of(scan->kind, &taker))
 		return ACD_ERR_ARGUMENT;
-	switch (scan->kind)
+	if (acd_is_short(scan, text, len))
 	{
-		case ACD_ALL_OVERLAPPING:
-			taker = ACD_TAKE_OVERLAPPING;
-			break;
-		case ACD_LEFTMOST_LONGEST:
-			taker = ACD_TAKE_LONGEST;
-			break;
-		case ACD_LEFTMOST_FIRST:
-			taker = ACD_TAKE_FIRST;
-			break;
-		case ACD_COVER:
-			taker = ACD_TAKE_COVER;
-			break;
-		default:
-			return ACD_ERR_ARGUMENT;
+		acd_hits	hits;
+
+		return acd_short_look(scan, text, len, &hits) ? acd_short_find(scan, text, len, &hits, fn, arg) : ACD_OK;
 	}
 	return acd_sweep_run(&sweep, scan, text, len, taker, fn, arg);
 }

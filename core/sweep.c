@@ -436,17 +436,12 @@ run_set(acd_sweep *sweep)
 	return acd_sweep_end(sweep, status);
 }
 
-/* Scan. */
-acd_status
-acd_sweep_run(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t len,
-			  acd_taker taker, acd_match_fn fn, void *arg)
+/* Set what each sweep needs. */
+static inline void
+set_up(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t len,
+	   acd_taker taker, acd_match_fn fn, void *arg)
 {
 	sweep->open = false;
-	if (scan == NULL || scan->nmachines > ACD_MAX_MACHINES ||
-		(scan->nmachines > 0 && scan->machines == NULL) || (text == NULL && len > 0) ||
-		(unsigned) scan->engine > (unsigned) ACD_ENGINE_AUTOMATON ||
-		(scan->simd != ACD_SIMD_AUTO && !acd_simd_supported(scan->simd)))
-		return ACD_ERR_ARGUMENT;
 	sweep->scan = scan;
 	sweep->text = text;
 	sweep->len = len;
@@ -459,6 +454,38 @@ acd_sweep_run(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t l
 	sweep->period_look = scan->engine == ACD_ENGINE_AUTO ? 0 : SIZE_MAX;
 	sweep->period_end = 0;
 	sweep->recording = false;
+	sweep->missed = false;
+	sweep->matched = false;
+}
+
+/* Take what the filter found in a short text. */
+acd_status
+acd_sweep_short(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t len, const acd_hits *hits,
+				acd_taker taker, acd_match_fn fn, void *arg)
+{
+	const acd_machine *machine = scan->machines[0];
+	acd_status	status;
+	found		out;
+
+	set_up(sweep, scan, text, len, taker, fn, arg);
+	begin(sweep);
+	look_up(machine, &machine->tiers[0], hits->n, hits->at, hits->hash, &out);
+	status = take_found(sweep, machine, 0, &out);
+	return end(sweep, status);
+}
+
+/* Scan. */
+acd_status
+acd_sweep_run(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t len,
+			  acd_taker taker, acd_match_fn fn, void *arg)
+{
+	sweep->open = false;
+	if (scan == NULL || scan->nmachines > ACD_MAX_MACHINES ||
+		(scan->nmachines > 0 && scan->machines == NULL) || (text == NULL && len > 0) ||
+		(unsigned) scan->engine > (unsigned) ACD_ENGINE_AUTOMATON ||
+		(scan->simd != ACD_SIMD_AUTO && !acd_simd_supported(scan->simd)))
+		return ACD_ERR_ARGUMENT;
+	set_up(sweep, scan, text, len, taker, fn, arg);
 	if (scan->nmachines == 1 && scan->machines[0]->ntiers == 1)
 		return taker == ACD_TAKE_ANY && scan->machines[0]->tiers[0].step == 0 ?
 			acd_any_starts(sweep) : run_single(sweep);
