@@ -468,10 +468,10 @@ acd_sweep_short(acd_sweep *sweep, const acd_scan *scan, const void *text, size_t
 	found		out;
 
 	set_up(sweep, scan, text, len, taker, fn, arg);
-	begin(sweep);
+	acd_sweep_begin(sweep);
 	look_up(machine, &machine->tiers[0], hits->n, hits->at, hits->hash, &out);
 	status = take_found(sweep, machine, 0, &out);
-	return end(sweep, status);
+	return acd_sweep_end(sweep, status);
 }
 
 /* Scan. */
