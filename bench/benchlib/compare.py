@@ -74,10 +74,11 @@ def geometric_mean(values):
 
 
 def share_above(row, floor, peer):
-    """The cost above a floor as a share of a peer's, from triples of the same round; None without one."""
+    """The cost above a floor as a share of a peer's, from triples of the same round in which
+    the peer is over 5 % above the floor: a share of less is noise.  None without one."""
     if row is None or floor is None or peer is None:
         return None
-    shares = [(r - f) / (p - f) for r, f, p in together(row, floor, peer) if p > f]
+    shares = [(r - f) / (p - f) for r, f, p in together(row, floor, peer) if p > 1.05 * f]
     return statistics.median(shares) if shares else None
 
 
