@@ -190,6 +190,21 @@ acd_walk_next(acd_walk *walk)
 	}
 }
 
+/*
+ * Does the term that is the whole prefix of the tree "ref" stand at text, where
+ * "room" bytes are and the hash is of?
+ */
+static ACD_ALWAYS_INLINE bool
+acd_is_whole(const acd_machine *machine, const acd_tier *tier, uint32_t ref, uint64_t hash,
+			 const unsigned char *text, size_t room)
+{
+	const unsigned char *prefix = machine->nodes + (ref & ACD_REF_MASK) + ACD_NODE_SIZE;
+
+	/* The hash is a product with an odd number: it is equal only of equal windows. */
+	return (ref & ACD_REF_WHOLE) != 0 && room >= tier->windows[text[0] >> 4] &&
+		ACD_LIKELY(acd_gram_hash(tier, acd_le64(prefix)) == hash);
+}
+
 /* ---- a scan in progress ---- */
 
 /* What terms are offered to. */

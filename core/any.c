@@ -27,12 +27,8 @@ static ACD_ALWAYS_INLINE bool
 is_whole(const acd_sweep *sweep, const acd_machine *machine, const acd_tier *tier, uint32_t ref,
 		 uint64_t hash, size_t start)
 {
-	const unsigned char *prefix = machine->nodes + (ref & ACD_REF_MASK) + ACD_NODE_SIZE;
-
-	/* The hash is a product with an odd number: it is equal only of equal windows. */
-	return (ref & ACD_REF_WHOLE) != 0 && sweep->scan->boundaries == NULL &&
-		sweep->len - start >= tier->windows[sweep->text[start] >> 4] &&
-		ACD_LIKELY(acd_gram_hash(tier, acd_le64(prefix)) == hash);
+	return sweep->scan->boundaries == NULL &&
+		acd_is_whole(machine, tier, ref, hash, sweep->text + start, sweep->len - start);
 }
 
 /* Look up what passed a start filter, and walk what is left. */

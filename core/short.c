@@ -93,22 +93,34 @@ acd_short_any(const acd_scan *scan, const void *text, size_t len, const acd_hits
 {
 	const acd_machine *machine = scan->machines[0];
 	const acd_tier *tier = &machine->tiers[0];
+	const unsigned char *bytes = text;
+	uint32_t	at[ACD_SHORT_TEXT];
+	uint32_t	refs[ACD_SHORT_TEXT];
+	uint32_t	n = 0;
 	acd_sweep	sweep;
 
 	if (scan->boundaries != NULL)
 		return acd_sweep_short(&sweep, scan, text, len, hits, ACD_TAKE_ANY, NULL, NULL) == ACD_ERR_STOPPED;
-
 	if (hits->n > 1)
 		for (uint32_t i = 0; i < hits->n; i++)
 			ACD_PREFETCH(tier->table + (hits->hash[i] >> tier->table_shift) * ACD_PREFIX_SLOT_SIZE);
 	for (uint32_t i = 0; i < hits->n; i++)
 	{
+		uint32_t	start = hits->at[i];
 		uint32_t	ref = acd_tier_lookup(tier, hits->hash[i]);
+
+		if (acd_is_whole(machine, tier, ref, hits->hash[i], bytes + start, len - start))
+			return true;
+		ACD_PREFETCH(machine->nodes + (ref & ACD_REF_MASK));
+		at[n] = start;
+		refs[n] = ref;
+		n += ref != 0;
+	}
+	for (uint32_t i = 0; i < n; i++)
+	{
 		acd_walk	walk;
 
-		if (ref == 0)
-			continue;
-		acd_walk_begin(&walk, machine, ref, (const unsigned char *) text + hits->at[i], len - hits->at[i]);
+		acd_walk_begin(&walk, machine, refs[i], bytes + at[i], len - at[i]);
 		if (acd_walk_next(&walk) != 0)
 			return true;
 	}
