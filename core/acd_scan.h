@@ -284,7 +284,9 @@ typedef struct acd_sweep
 	size_t		stretch;		/* bytes the automaton reads next time, or 0 */
 	acd_backlog *backlogs;		/* one a machine, or NULL */
 
-	acd_waiting *waiting;		/* a heap */
+	acd_waiting *waiting;		/* a sorted queue, or a heap */
+	size_t		first;			/* in the queue; 0 in a heap */
+	bool		sorted;
 	size_t		prompt;			/* bytes of the shortest term if each start is taken once, else 0 */
 	size_t		nwaiting;
 	size_t		waiting_capacity;
@@ -415,7 +417,7 @@ acd_waiting_add(acd_sweep *sweep, uint32_t machine, uint32_t term, size_t start,
 	acd_match	match;
 
 	if (more || end - start > sweep->prompt + 1 || sweep->prompt == 0 ||
-		(sweep->nwaiting > 0 && sweep->waiting[0].end <= end))
+		(sweep->nwaiting > 0 && sweep->waiting[sweep->first].end <= end))
 		return acd_waiting_push(sweep, machine, term, start, end);
 	match.start = start;
 	match.end = end;

@@ -158,9 +158,8 @@ backlog_covers(const acd_sweep *sweep, uint32_t machine, size_t pos)
 }
 
 /*
- * The starts the automaton found, as trees that it must answer for.  Each
- * tier of a machine does so from where it is, so that some starts are taken
- * twice, which changes nothing.  Returns where to go on.
+ * The starts the automaton found, as trees that it must answer for.  Returns
+ * where to go on.
  */
 static size_t
 find_in_backlog(const acd_sweep *sweep, uint32_t machine, size_t from, size_t to, found *out)
@@ -193,6 +192,8 @@ acd_sweep_begin(acd_sweep *sweep)
 	sweep->stretch = 0;
 	sweep->waiting = sweep->first_waiting;
 	sweep->nwaiting = 0;
+	sweep->first = 0;
+	sweep->sorted = true;
 	sweep->prompt = scan->nmachines == 1 && scan->machines[0]->ntiers == 1 ? scan->machines[0]->min_len : 0;
 	sweep->waiting_capacity = ACD_INLINE_WAITING;
 }
@@ -294,6 +295,8 @@ typedef struct source
 {
 	const acd_tier *tier;
 	const acd_machine *machine;
+	const struct source *lead;	/* the machine's first */
+	size_t		answered;		/* from there to pos the automaton was asked; SIZE_MAX: nowhere */
 	uint32_t	index;			/* of the machine */
 	uint32_t	n;				/* trees found */
 	uint32_t	i;				/* of which so many are taken */
@@ -303,6 +306,35 @@ typedef struct source
 	uint32_t   *at;
 	uint32_t   *ref;
 } source;
+
+/*
+ * The starts the automaton found that a source must take, before "to".  The
+ * machine's first source takes those for all, from where it is.  Some starts
+ * may still be taken twice, which changes nothing.
+ */
+static size_t
+refill_from_backlog(const acd_sweep *sweep, source *src, size_t to, found *out)
+{
+	const acd_backlog *backlog = &sweep->backlogs[src->index];
+	const source *lead = src->lead;
+	size_t		base = src->base;
+
+	if (src->answered > base)
+		src->answered = base;
+	if (lead == src || (lead->pos <= base && lead->pos < backlog->lo))
+		return find_in_backlog(sweep, src->index, base, to, out);
+	if (lead->pos > base && lead->answered > base)
+	{
+		/* These the first source found by its filter, so only its own. */
+		size_t		stop = lead->answered < lead->pos ? lead->answered : lead->pos;
+
+		return find_in_backlog(sweep, src->index, base, stop < to ? stop : to, out);
+	}
+	out->n = 0;
+	if (lead->pos > base)
+		return lead->pos < to ? lead->pos : to;
+	return to < backlog->hi ? to : backlog->hi;
+}
 
 /* Find a source's next trees that start before "end". */
 static void
@@ -323,9 +355,12 @@ refill(acd_sweep *sweep, source *src, size_t end, uint32_t capacity)
 		src->base = src->pos;
 		out.at[capacity] = 0;	/* written by whoever finds so many */
 		if (backlog_covers(sweep, src->index, src->pos))
-			src->pos = find_in_backlog(sweep, src->index, src->base, to, &out);
+			src->pos = refill_from_backlog(sweep, src, to, &out);
 		else
+		{
+			src->answered = SIZE_MAX;
 			src->pos = find(sweep, src->machine, src->tier, filters, src->base, to, &out);
+		}
 		src->n = out.n;
 		if (out.n > capacity)
 		{
@@ -351,6 +386,11 @@ merge(acd_sweep *sweep, source *sources, uint32_t nsources, size_t end, uint32_t
 		{
 			source	   *src = &sources[i];
 
+			while (src->i < src->n && src->base + src->at[src->i] < sweep->resume)
+			{
+				src->i++;
+				sweep->missed = true;
+			}
 			if (src->i == src->n)
 			{
 				if (src->pos >= end || src->pos >= src->last)
@@ -405,6 +445,8 @@ run_set(acd_sweep *sweep)
 			src->tier = tier;
 			src->machine = scan->machines[m];
 			src->index = m;
+			src->answered = SIZE_MAX;
+			src->lead = nsources > 0 && sources[nsources - 1].index == m ? sources[nsources - 1].lead : src;
 			src->last = sweep->len - tier->min_len + 1;
 			src->at = &at[nsources * capacity];
 			src->ref = &ref[nsources * capacity];

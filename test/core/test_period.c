@@ -2,7 +2,8 @@
  * test_period.c
  *		Text that repeats itself: runs of every period at every alignment,
  *		across the stretches a scan goes through, at the text's end, one behind
- *		the other, with and without matches in them.
+ *		the other, with and without matches in them; and long texts of pieces of
+ *		terms.
  *
  * What forced engines find, which never skip anything, is the reference; they
  * are held to the oracle in test_random.c, and so are short texts here.
@@ -174,7 +175,11 @@ test_random_repeats(void)
 			set_random(&set, &rng);
 			passed = set_build(&set) == ACD_OK;
 		}
-		len = random_repeats(&rng, rng_below(&rng, 3) ? ORACLE_MAX : TEXT_MAX);
+		/* Long texts of terms' pieces go from walking to the automaton and back. */
+		if (rng_below(&rng, 6) == 0)
+			len = random_text(&set, &rng, text, TEXT_MAX);
+		else
+			len = random_repeats(&rng, rng_below(&rng, 3) ? ORACLE_MAX : TEXT_MAX);
 		for (size_t k = 0; k < sizeof(bits); k++)
 			bits[k] = bounded == 0 ? (uint8_t) (rng_next(&rng) >> 40 | rng_next(&rng) >> 40) : 0xFF;
 		passed = passed && check_text(len, bounded < 2 ? bits : NULL);
