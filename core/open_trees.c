@@ -245,7 +245,10 @@ node_passes(const acd_machine *m, const acd_tier *t, uint64_t offset)
 
 	if (start > 8 || (depth < 8 && acd_le32(node + ACD_NODE_TERM) == 0))
 		return true;
-	word = first_word(m, offset);
+	if (start == 0)				/* a root, as most nodes are */
+		word = acd_le64(node + ACD_NODE_SIZE) & (depth < 8 ? (UINT64_C(1) << (8 * depth)) - 1 : UINT64_MAX);
+	else
+		word = first_word(m, offset);
 	hash = acd_gram_hash(t, word);
 	return acd_start_has(t, word, hash, depth);
 }
