@@ -24,7 +24,7 @@ extern acd_status acd_any_starts(acd_sweep *sweep);
 
 /*
  * Begin a scan with one machine whose one tier looks at windows, from *pos on.
- * After some hits in vain *pos is where to go on; *begun tells whether
+ * After a hit in vain *pos is where to go on; *begun tells whether
  * acd_sweep_begin was called, here or before.
  */
 extern acd_status acd_any_windows(acd_sweep *sweep, size_t *pos, bool *begun);

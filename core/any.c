@@ -12,7 +12,7 @@
  */
 #include "acd_sweep.h"
 
-#define FIRST_HITS		4			/* calls of a filter that stop at the first hit */
+#define FEW_STARTS		4			/* up to so many a window can belong to are looked up at once */
 
 /* Something matches. */
 static inline acd_status
@@ -155,8 +155,10 @@ acd_any_windows(acd_sweep *sweep, size_t *pos, bool *begun)
 	acd_status	status = ACD_OK;
 	acd_hits	hits;
 
+	if (step > FEW_STARTS)
+		return ACD_OK;
 	hits.limit = 0;
-	for (int calls = 0; status == ACD_OK && calls < FIRST_HITS && *pos < last; calls += hits.n > 0)
+	for (hits.n = 0; status == ACD_OK && hits.n == 0 && *pos < last;)
 	{
 		size_t		from = *pos;
 		size_t		to = last - from > ACD_STRETCH ? from + ACD_STRETCH : last;
