@@ -26,6 +26,9 @@
 
 #include "decoder.h"
 
+/* Bytes of default expressions that are printed for a table. */
+#define DEFAULTS_LIMIT	((Size) 8 * 1024 * 1024)
+
 AcdatDecoder *acdat_current_decoder = NULL;
 
 /* some plan is marked */
@@ -318,9 +321,33 @@ index_columns(Oid index_oid)
 	return OidIsValid(index_oid) ? acdat_index_columns(index_oid, &unique) : NULL;
 }
 
+/*
+ * The default to print for a column.  Every change repeats the defaults of its
+ * table, so what would leave no room for values is masked: "room" is what the
+ * columns before have left of it.
+ */
+static const char *
+shown_default(AcdatDecoder *decoder, Relation relation, const AcdatColumn *column, Size *room)
+{
+	char	   *expression = default_expression(relation, column->attnum);
+	Size		size = expression ? strlen(expression) : 0;
+
+	if (expression == NULL)
+		return NULL;
+	if (size > *room)
+	{
+		pfree(expression);
+		decoder->counts.oversize++;
+		return pnstrdup(column->mask, column->mask_len);
+	}
+	*room -= size;
+	return acdat_redact_default(decoder, column, expression);
+}
+
 static void
 plan_columns(AcdatDecoder *decoder, Relation relation, Oid root, AcdatPlan *plan)
 {
+	Size		defaults_room = DEFAULTS_LIMIT;
 	TupleDesc	desc = RelationGetDescr(relation);
 	AcdatDecision *decisions = make_decisions(decoder, relation, plan);
 	Bitmapset  *identity = index_columns(relation->rd_replidindex);
@@ -338,12 +365,7 @@ plan_columns(AcdatDecoder *decoder, Relation relation, Oid root, AcdatPlan *plan
 		column->identity = identity == NULL || bms_is_member(attr->attnum, identity);
 		column->primary = bms_is_member(attr->attnum, primary);
 		if (decoder->options.include_default)
-		{
-			char	   *expression = default_expression(relation, attr->attnum);
-
-			if (expression != NULL)
-				column->default_text = acdat_redact_default(decoder, column, expression);
-		}
+			column->default_text = shown_default(decoder, relation, column, &defaults_room);
 		plan->ncolumns++;
 	}
 	if (root != plan->relid)

@@ -237,6 +237,15 @@ my @defaults = map { map { $_->{default} } grep { $_->{name} =~ /^[cd]/ } @{ $_-
 is(scalar(grep { $_ eq '[REDACTED]' } @defaults), 400, 'include-default: a default with a match is masked');
 is(scalar(grep { $_ eq "'Bob'::character varying" } @defaults), 400, 'include-default: and nothing else');
 
+# Escaped, doubled and beside a value this one would not fit a message.
+$node->safe_psql($db, q{DO $$ BEGIN EXECUTE format('CREATE TABLE huge_default (id int PRIMARY KEY, a text DEFAULT %L, b text DEFAULT %L)',
+	repeat(E'\x01', 100000000), 'Bob'); END $$});
+my ($huge) = grep { $_->{columns} } parse_lines(records_of("INSERT INTO huge_default VALUES (1, 'x', 'y')",
+	'policy=clean', 'include-default=on', 'actions=insert'));
+is_deeply([ map { [ $_->{value}, $_->{default} ] } @{ $huge->{columns} } ],
+	[ [ 1, undef ], [ 'x', '[REDACTED]' ], [ 'y', "'Bob'::text" ] ], 'include-default: a default that leaves no room is masked');
+$node->safe_psql($db, 'DROP TABLE huge_default');
+
 # ---- without-identity ----
 
 $node->safe_psql($db, 'CREATE TABLE none_a (a int, b text); CREATE TABLE none_b (a int); INSERT INTO none_a VALUES (1), (2), (3); INSERT INTO none_b VALUES (1), (2)');
