@@ -60,6 +60,7 @@ take_starts(acd_sweep *sweep, const acd_machine *machine, const acd_tier *tier, 
 	}
 	for (uint32_t i = 0; i < n; i++)
 	{
+		/* cppcheck-suppress uninitvar; filled up to n */
 		acd_status	status = acd_take_tree(sweep, 0, refs[i], from + at[i]);
 
 		if (status != ACD_OK)

@@ -225,9 +225,9 @@ gather_starts(const acd_tier *tier, const unsigned char *text, size_t len, size_
 			for (uint32_t count = (uint32_t) __builtin_popcountll(mask);; count -= 8)
 			{
 				__m128i		eight = _mm512_castsi512_si128(positions);
+				__m512i		windows = _mm512_permutex2var_epi8(low, window_bytes(&p, eight), high);
 				__m512i		hashes;
-				uint32_t	pass = probe(&p, _mm512_permutex2var_epi8(low, window_bytes(&p, eight), high), long_keys, &hashes) &
-					(uint32_t) low_bits(count);
+				uint32_t	pass = probe(&p, windows, long_keys, &hashes) & (uint32_t) low_bits(count);
 
 				if (ACD_UNLIKELY((pass & 0xFF) != 0))
 					n = store_hits(hits, n, pass & 0xFF, eight, (uint32_t) (at - from), hashes);

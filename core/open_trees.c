@@ -40,7 +40,9 @@ read_tier(acd_tier *t, const unsigned char *record, uint32_t *filter_bits,
 		if (t->windows[i] < t->window || t->windows[i] > ACD_MAX_WINDOW ||
 			(t->step != 0 && t->windows[i] != t->window))
 			return false;
-	if (t->step == 0 ? (t->prefix != t->window && t->prefix != ACD_MAX_WINDOW) || t->window > t->min_len || *starts_bits != 0 || *offsets_bits != 0 :
+	if (t->step == 0 ?
+		(t->prefix != t->window && t->prefix != ACD_MAX_WINDOW) || t->window > t->min_len ||
+		*starts_bits != 0 || *offsets_bits != 0 :
 		t->prefix < 8 || t->window + t->step - 1 > t->prefix ||
 		*starts_bits < 1 || *starts_bits > ACD_MAX_FILTER_BITS ||
 		*offsets_bits < ACD_MIN_OFFSETS_BITS || *offsets_bits > ACD_MAX_OFFSETS_BITS)

@@ -465,18 +465,21 @@ test_handmade_trees(void)
 	ok(refused, "a filter that lacks words");
 	for (size_t i = 0; t->step == 0 && i < (size_t) 64 << (64 - t->filter_shift); i++)
 		if ((t->filter[i / 8] >> (i % 8) & 1) != 0)
-			refused = refused && open_changed(filter + i / 32 * 4, acd_le32(t->filter + i / 32 * 4) & ~(UINT32_C(1) << i % 32),
-											  &verdict) == ACD_ERR_CORRUPT;
+		{
+			uint32_t	word = acd_le32(t->filter + i / 32 * 4) & ~(UINT32_C(1) << i % 32);
+
+			refused = refused && open_changed(filter + i / 32 * 4, word, &verdict) == ACD_ERR_CORRUPT;
+		}
 	ok(refused && t->step == 0, "a filter that lacks a bit");
 	for (size_t i = 0; i <= t->table_mask; i++)
 	{
-		const unsigned char *slot = t->table + i * ACD_PREFIX_SLOT_SIZE;
+		size_t		at = i * ACD_PREFIX_SLOT_SIZE + ACD_PREFIX_REF;
+		uint32_t	ref = acd_le32(t->table + at);
 
-		if (acd_le32(slot + ACD_PREFIX_REF) == 0)
+		if (ref == 0)
 			continue;
 		trees++;
-		refused = refused && open_changed(table + i * ACD_PREFIX_SLOT_SIZE + ACD_PREFIX_REF, acd_le32(slot + ACD_PREFIX_REF) ^ ACD_REF_WHOLE,
-										  &verdict) == ACD_ERR_CORRUPT;
+		refused = refused && open_changed(table + at, ref ^ ACD_REF_WHOLE, &verdict) == ACD_ERR_CORRUPT;
 	}
 	ok(refused && trees > 0, "a prefix that is in the table as a term, and is not, or the converse");
 	ok(open_changed(tiers + ACD_TIER_CLASSES, 0, &verdict) == ACD_ERR_CORRUPT, "a class that lacks bytes");

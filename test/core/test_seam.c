@@ -172,7 +172,8 @@ ways_agree(const seam_list *l)
 		static seam_list other;
 
 		memset(&other, 0, sizeof(other));
-		if (acd_seam_check_by(set.pointers, set.nmachines, NULL, collect_problem, &other, (acd_seam_way) way) != ACD_OK ||
+		if (acd_seam_check_by(set.pointers, set.nmachines, NULL, collect_problem, &other,
+							  (acd_seam_way) way) != ACD_OK ||
 			other.n != l->n)
 			return false;
 		for (size_t i = 0; i < l->n; i++)
