@@ -166,17 +166,10 @@ same_pointer(const struct varatt_external *a, const struct varatt_external *b)
 }
 
 /* Is it the same artifact?  By its header, digest and checksum included. */
-static bool
-same_artifact(const acd_machine *machine, const char *bytes, Size size)
+static inline bool
+same_artifact(const AcdatMachineArg *slot, const char *bytes, Size size)
 {
-	acd_machine_info info;
-	Size		head;
-
-	if (machine->size != size)
-		return false;
-	acd_machine_describe(machine, &info);
-	head = (Size) (info.digest - machine->bytes) + ACD_DIGEST_LEN;
-	return memcmp(machine->bytes, bytes, head) == 0;
+	return slot->machine.size == size && memcmp(slot->machine.bytes, bytes, slot->head_len) == 0;
 }
 
 /* Make a slot of the cache unused; returns a context for its next machine. */
@@ -207,6 +200,7 @@ static void
 keep_machine(AcdatMachineArg *slot, MemoryContext parent, const char *bytes, Size size)
 {
 	MemoryContext context = clear_slot(slot, parent);
+	acd_machine_info info;
 	char	   *copy;
 	acd_status	status;
 
@@ -215,6 +209,8 @@ keep_machine(AcdatMachineArg *slot, MemoryContext parent, const char *bytes, Siz
 	status = acd_machine_open(&slot->machine, copy, size);
 	if (status != ACD_OK)
 		acdat_raise(status, "machine");
+	acd_machine_describe(&slot->machine, &info);
+	slot->head_len = (Size) (info.digest - slot->machine.bytes) + ACD_DIGEST_LEN;
 	slot->text = ACDAT_TEXT_UNKNOWN;
 	slot->context = context;
 }
@@ -249,7 +245,7 @@ find_by_content(MachineCache *cache, MemoryContext parent, struct varlena *value
 		if (slot->context == NULL || slot->shared != NULL || slot->on_disk != on_disk)
 			continue;
 		if (on_disk ? same_pointer(&slot->pointer, &pointer)
-			: same_artifact(&slot->machine, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain)))
+			: same_artifact(slot, VARDATA_ANY(plain), VARSIZE_ANY_EXHDR(plain)))
 			return slot;
 	}
 

@@ -47,21 +47,27 @@ acdat_kind_arg(text *name)
 {
 	static const acd_kind kinds[] =
 	{ACD_ALL_OVERLAPPING, ACD_LEFTMOST_LONGEST, ACD_LEFTMOST_FIRST, ACD_COVER};
-	const char *names[lengthof(kinds)];
-	char	   *wanted = text_to_cstring(name);
-	acd_kind	kind;
+	static const char *names[lengthof(kinds)];
+	static Size lens[lengthof(kinds)];
+	const char *wanted = VARDATA_ANY(name);
+	Size		len = VARSIZE_ANY_EXHDR(name);
 
-	if (acd_kind_from_name(wanted, &kind))
-	{
-		pfree(wanted);
-		return kind;
-	}
+	/* called for every row, so nothing is copied */
 	for (int i = 0; i < (int) lengthof(kinds); i++)
-		names[i] = acd_kind_name(kinds[i]);
+	{
+		if (names[i] == NULL)
+		{
+			names[i] = acd_kind_name(kinds[i]);
+			lens[i] = strlen(names[i]);
+		}
+		if (lens[i] == len && memcmp(names[i], wanted, len) == 0)
+			return kinds[i];
+	}
 	ereport(ERROR,
 			(errcode(ERRCODE_INVALID_PARAMETER_VALUE),
-			 errmsg("unrecognized match kind \"%s\"", wanted),
-			 errhint("%s", acdat_near_hint("match kinds", wanted, names, lengthof(names)))));
+			 errmsg("unrecognized match kind \"%s\"", text_to_cstring(name)),
+			 errhint("%s", acdat_near_hint("match kinds", text_to_cstring(name), names,
+										   lengthof(names)))));
 }
 
 /* Where characters of UTF-8 start: for machines that are not UTF-8. */

@@ -23,6 +23,7 @@ typedef struct AcdatMachineArg
 	bool		on_disk;		/* known by "pointer", else by its digest */
 	struct varatt_external pointer;
 	acd_machine machine;
+	Size		head_len;		/* bytes of it that tell it from any other */
 	AcdatTextState text;
 } AcdatMachineArg;
 
