@@ -8,6 +8,8 @@
  *
  * With bytes=1 it is the floor of decoding and handing over; with the sizes
  * that another plugin writes it is the floor of whoever writes that much.
+ * Like any plugin it writes in a context that it resets, without which every
+ * message would stay in memory until the end, and the floor be too high.
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
@@ -17,6 +19,7 @@
 #include "nodes/parsenodes.h"
 #include "replication/logical.h"
 #include "replication/output_plugin.h"
+#include "utils/memutils.h"
 
 PG_MODULE_MAGIC;
 
@@ -33,6 +36,7 @@ typedef struct floor_state
 	bool		per_transaction;
 	bool		written;		/* anything of this transaction */
 	char	   *payload;
+	MemoryContext context;		/* reset after each message */
 } floor_state;
 
 /* Read "N/N/..."; the largest. */
@@ -76,8 +80,21 @@ floor_startup(LogicalDecodingContext *ctx, OutputPluginOptions *opt, bool is_ini
 		state->nsizes = 1;
 	state->payload = palloc(largest + 1);
 	memset(state->payload, 'x', largest);
+	state->context = AllocSetContextCreate(ctx->context, "bench floor", ALLOCSET_DEFAULT_SIZES);
 	opt->output_type = OUTPUT_PLUGIN_TEXTUAL_OUTPUT;
 	ctx->output_plugin_private = state;
+}
+
+/* Hand over what is in the buffer. */
+static void
+write_out(LogicalDecodingContext *ctx)
+{
+	floor_state *state = ctx->output_plugin_private;
+	MemoryContext old = MemoryContextSwitchTo(state->context);
+
+	OutputPluginWrite(ctx, true);
+	MemoryContextSwitchTo(old);
+	MemoryContextReset(state->context);
 }
 
 static void
@@ -99,7 +116,7 @@ floor_commit(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, XLogRecPtr lsn)
 		return;
 	if (!state->written)		/* pg_recvlogical takes no empty message */
 		appendStringInfoChar(ctx->out, 'x');
-	OutputPluginWrite(ctx, true);
+	write_out(ctx);
 }
 
 static void
@@ -117,7 +134,7 @@ floor_change(LogicalDecodingContext *ctx, ReorderBufferTXN *txn, Relation relati
 	appendBinaryStringInfo(ctx->out, state->payload, size);
 	state->written = true;
 	if (!state->per_transaction)
-		OutputPluginWrite(ctx, true);
+		write_out(ctx);
 }
 
 void
