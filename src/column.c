@@ -211,6 +211,8 @@ choose_output(Oid base, Oid typoutput)
 			return ACDAT_OUT_TIMESTAMPTZ;
 		case BYTEAOID:
 			return ACDAT_OUT_BYTEA;
+		case JSONBOID:
+			return ACDAT_OUT_JSONB;
 		default:
 			return is_text_bytes(base, typoutput) ? ACDAT_OUT_TEXT : ACDAT_OUT_FUNCTION;
 	}
@@ -282,7 +284,7 @@ acdat_plan_column(const AcdatDecoder *decoder, Form_pg_attribute attr,
 	getTypeOutputInfo(attr->atttypid, &typoutput, &column->varlena);
 	fmgr_info_cxt(typoutput, &column->out, CurrentMemoryContext);
 	column->output = choose_output(base, typoutput);
-	column->plain = column->output > ACDAT_OUT_NAME && column->output != ACDAT_OUT_BYTEA;
+	column->plain = column->output > ACDAT_OUT_NAME && column->output < ACDAT_OUT_BYTEA;
 	choose_fit(base, base_typmod, column);
 	column->mask = acdat_fit_text(column->fit, column->fit_limit, decision->mask,
 								  strlen(decision->mask), &column->mask_len);

@@ -54,7 +54,8 @@ typedef enum AcdatOutput
 	ACDAT_OUT_DATE,
 	ACDAT_OUT_TIMESTAMP,
 	ACDAT_OUT_TIMESTAMPTZ,
-	ACDAT_OUT_BYTEA
+	ACDAT_OUT_BYTEA,			/* from here on text may need escapes */
+	ACDAT_OUT_JSONB
 } AcdatOutput;
 
 /* What "redact" does with the text form. */
@@ -323,6 +324,7 @@ extern const char *acdat_redact_default(const AcdatDecoder *decoder, const Acdat
 /* output.c: the text form of a value, in "cell" or the current context */
 extern void acdat_text_of_value(AcdatColumn *column, Datum datum, AcdatCell *cell);
 extern bool acdat_text_of_numeric(Datum datum, AcdatCell *cell);
+extern void acdat_text_of_jsonb(Datum datum, AcdatCell *cell);
 
 /*
  * cell.c: a tuple's values after everything that has to happen to them.

@@ -271,6 +271,9 @@ acdat_text_of_value(AcdatColumn *column, Datum datum, AcdatCell *cell)
 		case ACDAT_OUT_BYTEA:
 			text_of_bytea(datum, cell);
 			break;
+		case ACDAT_OUT_JSONB:
+			acdat_text_of_jsonb(datum, cell);
+			break;
 		case ACDAT_OUT_FUNCTION:
 			done = false;
 			break;

@@ -17,7 +17,7 @@ my $node = start_server('values', conf => "timezone = 'UTC'\ndatestyle = 'ISO, M
 $node->safe_psql($db, <<'SQL');
 CREATE EXTENSION acdat_decoder;
 CREATE TABLE vals (id int PRIMARY KEY, b bool, i2 int2, i4 int4, i8 int8, o oid, u uuid, d date, ts timestamp, tz timestamptz,
-	nu numeric, f4 float4, f8 float8, t text, vc varchar, bp char(8), n name, by bytea);
+	nu numeric, f4 float4, f8 float8, t text, vc varchar, bp char(8), n name, by bytea, j jsonb);
 
 -- A text of 0 to 60 characters, of which "share" of 16 need an escape.
 CREATE FUNCTION random_text(share int) RETURNS text LANGUAGE sql VOLATILE AS $$
@@ -34,6 +34,18 @@ CREATE FUNCTION digits(most int) RETURNS text LANGUAGE sql VOLATILE AS $$
 		CASE WHEN random() < 0.3 THEN repeat('0', most) ELSE replace(random()::numeric(20,18)::text || random()::numeric(20,18)::text, '0.', '') || repeat('4096', most / 4) END,
 		1, floor(random() * most)::int)
 $$;
+CREATE FUNCTION random_json(depth int) RETURNS jsonb LANGUAGE plpgsql VOLATILE AS $$
+BEGIN
+	RETURN CASE floor(random() * CASE WHEN depth > 0 THEN 7 ELSE 5 END)::int
+		WHEN 0 THEN to_jsonb(random_text(2))
+		WHEN 1 THEN to_jsonb((digits(20) || '.' || digits(10))::numeric)
+		WHEN 2 THEN to_jsonb(floor(random() * 1000)::int)
+		WHEN 3 THEN to_jsonb(random() < 0.5)
+		WHEN 4 THEN jsonb 'null'
+		WHEN 5 THEN (SELECT coalesce(jsonb_agg(random_json(depth - 1)), '[]') FROM generate_series(1, floor(random() * 4)::int))
+		ELSE (SELECT coalesce(jsonb_object_agg(left(random_text(1), 10) || i, random_json(depth - 1)), '{}') FROM generate_series(1, floor(random() * 4)::int) i)
+	END;
+END $$;
 SQL
 
 my $edges = <<'SQL';
@@ -56,7 +68,10 @@ SELECT (row_number() OVER ())::int, e.* FROM unnest(
 	ARRAY['', ' ', 'plain', '"', '\', E'\n', E'"\\\n\r\t\b\f\x01\x1f\x7f', repeat('"', 100), repeat('x', 15), repeat('x', 16) || '"', repeat('x', 31) || '\', repeat('x', 15) || E'\x01' || repeat('y', 17),
 		E'\u00e4\u20ac\U0001F600', repeat(E'\u00e4', 40) || '"', repeat('x', 5000), repeat('"x', 3000)],
 	ARRAY['', 'a', 'a  '], ARRAY['', 'a', '12345678'], ARRAY['', 'a', repeat('n', 63)]::name[],
-	ARRAY['', '\x00', '\xff', '\x000102030405060708090a0b0c0d0e0f', '\xdeadbeef']::bytea[]) e;
+	ARRAY['', '\x00', '\xff', '\x000102030405060708090a0b0c0d0e0f', '\xdeadbeef']::bytea[],
+	ARRAY['{}', '[]', 'null', 'true', 'false', '"x"', '""', '1', '-0.00', '1e300', '1e-300', '123456789012345678901234567890.5', '[[], {}, [{}], [[]]]', '{"a": {"b": [1, 2, {"c": null}], "d": {}}, "e": []}',
+		'{"\"\\": "\n\t\u0001\u001f\u007f\u20ac"}', to_jsonb(repeat('"x', 3000))::text, jsonb_build_object(repeat('k', 300), repeat('v', 300))::text,
+		repeat('[', 500) || repeat(']', 500), repeat('{"a": ', 300) || '1' || repeat('}', 300), (SELECT jsonb_agg(i)::text FROM generate_series(1, 1000) i)]::jsonb[]) e;
 INSERT INTO vals (id, by) SELECT 100 + i, decode(repeat('0123456789abcdef', i * 3), 'hex') FROM generate_series(1, 40) i;
 SQL
 
@@ -79,7 +94,7 @@ SELECT 1000 + i, random() < 0.5,
 	CASE i % 4 WHEN 0 THEN floor(random() * 2000000) - 1000000 WHEN 1 THEN floor(random() * 10000) / 100 ELSE (random() - 0.5) * 10.0 ^ (random() * 70 - 33) END,
 	CASE i % 4 WHEN 0 THEN floor(random() * 2e15) - 1e15 WHEN 1 THEN floor(random() * 10000) / 100 ELSE (random() - 0.5) * 10.0::float8 ^ (random() * 600 - 300) END,
 	random_text((ARRAY[0, 0, 1, 2, 4, 16])[1 + i % 6]), random_text(1), left(random_text(0), 8), left(random_text(0), 15),
-	decode(md5(random()::text) || md5(random()::text), 'hex')
+	decode(md5(random()::text) || md5(random()::text), 'hex'), random_json(3)
 FROM generate_series(1, $rows) i;
 SQL
 
@@ -105,9 +120,11 @@ my @columns = (
 	[ 'i8', 'bigint', 'integer' ], [ 'o', 'oid', 'integer' ], [ 'u', 'uuid', 'quoted' ], [ 'd', 'date', 'quoted' ],
 	[ 'ts', 'timestamp without time zone', 'quoted' ], [ 'tz', 'timestamp with time zone', 'quoted' ], [ 'nu', 'numeric', 'number' ],
 	[ 'f4', 'real', 'number' ], [ 'f8', 'double precision', 'number' ], [ 't', 'text', 'string' ], [ 'vc', 'character varying', 'string' ],
-	[ 'bp', 'character(8)', 'string' ], [ 'n', 'name', 'string' ], [ 'by', 'bytea', 'bytea' ]);
+	[ 'bp', 'character(8)', 'string' ], [ 'n', 'name', 'string' ], [ 'by', 'bytea', 'bytea' ], [ 'j', 'jsonb', 'string' ]);
 
 create_policy($node, $db, 'idle', { "no value has this \x{1}\x{2}" => 'x' });
+# A term could hide behind a backslash in json.
+$node->safe_psql($db, q{SELECT acdat.set_action('idle', 'keep', column_name => 'j'), acdat.publish('idle')});
 create_slot($node, $db, 'plain', 'idle');
 $node->safe_psql($db, $edges);
 $node->safe_psql($db, $random);
