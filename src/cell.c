@@ -303,6 +303,30 @@ mask_generated_cells(const AcdatDecoder *decoder, const AcdatPlan *plan, bool id
 	}
 }
 
+/*
+ * Make the cells from number *next on.  It is up to date whenever something
+ * can fail.
+ */
+static void
+make_cells(AcdatDecoder *decoder, AcdatPlan *plan, XLogRecPtr lsn, AcdatCell *cells,
+		   volatile int *next)
+{
+	for (int i = *next; i < plan->ncolumns; i++)
+	{
+		AcdatColumn *column = &plan->columns[i];
+		Datum		datum = plan->values[column->attnum - 1];
+
+		*next = i;
+		if (make_valueless_cell(column, datum, plan->nulls[column->attnum - 1], &cells[i]))
+			continue;
+		if (column->failed_before)
+			make_guarded_cell(decoder, plan, column, datum, lsn, &cells[i]);
+		else
+			make_value_cell(decoder, column, datum, &cells[i]);
+	}
+	*next = plan->ncolumns;
+}
+
 void
 acdat_make_row(AcdatDecoder *decoder, AcdatPlan *plan, Relation relation, HeapTuple tuple,
 			   bool identity, XLogRecPtr lsn, AcdatCell *cells)
@@ -315,19 +339,7 @@ acdat_make_row(AcdatDecoder *decoder, AcdatPlan *plan, Relation relation, HeapTu
 	{
 		PG_TRY();
 		{
-			for (; next < plan->ncolumns; next++)
-			{
-				AcdatColumn *column = &plan->columns[next];
-				Datum		datum = plan->values[column->attnum - 1];
-
-				if (make_valueless_cell(column, datum, plan->nulls[column->attnum - 1],
-										&cells[next]))
-					continue;
-				if (column->failed_before)
-					make_guarded_cell(decoder, plan, column, datum, lsn, &cells[next]);
-				else
-					make_value_cell(decoder, column, datum, &cells[next]);
-			}
+			make_cells(decoder, plan, lsn, cells, &next);
 		}
 		PG_CATCH();
 		{

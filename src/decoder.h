@@ -84,12 +84,12 @@ typedef enum AcdatFit
 
 typedef struct AcdatColumn
 {
+	/* what each row asks for, together */
 	AttrNumber	attnum;
-	Oid			typid;
-	int32		typmod;
-	NameData	name;
 	bool		varlena;
 	bool		plain;			/* its text forms are printable ASCII without " and \ */
+	bool		failed_before;	/* output failed once: guard it from now on */
+	bool		identity;		/* in the replica identity's index */
 	AcdatAction action;
 	AcdatOutput output;
 	AcdatScan	scan;			/* ACDAT_SCAN_NONE unless action is redact */
@@ -97,19 +97,21 @@ typedef struct AcdatColumn
 	AcdatFit	fit;
 	int			fit_limit;
 	bool		key;			/* redaction must keep values apart */
-	bool		identity;		/* in the replica identity's index */
 	bool		primary;		/* in the primary key */
+	bool		notnull;
+	bool		oversize_before;	/* masked for its size once: logged */
+	FmgrInfo	out;
+
 	const char *mask;			/* fits the type, not NUL-terminated; in the database encoding */
 	Size		mask_len;
 	const char *mask_out;		/* the same in the output's encoding */
 	Size		mask_out_len;
 	Bitmapset  *sources;		/* see AcdatDecision; here indexes of columns */
-	FmgrInfo	out;
-	bool		notnull;
+	Oid			typid;
+	int32		typmod;
 	int			position;		/* number of the column as printed */
+	NameData	name;
 	const char *default_text;	/* redacted; NULL: none, or not asked for */
-	bool		failed_before;	/* output failed once: guard it from now on */
-	bool		oversize_before;	/* masked for its size once: logged */
 } AcdatColumn;
 
 /* What is cached per relation; see plan.c for its life. */
@@ -156,7 +158,7 @@ typedef struct AcdatCell
 	uint32		matches;		/* terms found; whole values count as one */
 	const char *data;			/* text form, not NUL-terminated */
 	Size		len;			/* bytes */
-	char		small[48];		/* room for short values */
+	char		small[64];		/* room for short values */
 } AcdatCell;
 
 /* A change as formats see it; rows are NULL where there is none. */

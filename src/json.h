@@ -17,7 +17,7 @@
  * Strings are written in wide stores, of which the last may reach this far
  * beyond what they leave behind.
  */
-#define ACDAT_JSON_SLACK		8
+#define ACDAT_JSON_SLACK		64
 
 /* Room that acdat_put_json needs for any text of this length. */
 #define ACDAT_JSON_BOUND(len)	(2 + ACDAT_JSON_EXPANSION * (Size) (len) + ACDAT_JSON_SLACK)
@@ -35,8 +35,9 @@ acdat_put(char *pos, const char *bytes, Size len)
 
 /*
  * Write a JSON string with its quotes, in room of ACDAT_JSON_BOUND(len) or of
- * acdat_json_size plus ACDAT_JSON_SLACK bytes.  Escapes as the server's escape_json does, and NULs, which it cannot
- * see.  Returns the position after it.
+ * acdat_json_size plus ACDAT_JSON_SLACK bytes.  Escapes as the server's
+ * escape_json does, and NULs, which it cannot see.  Returns the position after
+ * it.
  */
 extern char *acdat_put_json(char *pos, const char *text, Size len);
 

@@ -17,8 +17,11 @@
 W2jText
 w2j_fragment(StringInfo buf)
 {
-	W2jText		text = {buf->data, buf->len};
+	char	   *data = palloc0((Size) buf->len + W2J_COPY_UNIT);
+	W2jText		text = {data, buf->len};
 
+	memcpy(data, buf->data, buf->len);
+	pfree(buf->data);
 	return text;
 }
 
@@ -230,6 +233,17 @@ put_json_text(char *pos, const char *text, Size len)
 	return pos + len;
 }
 
+/* A value's bytes as they are. */
+static inline char *
+put_plain(char *pos, const AcdatCell *cell)
+{
+	StaticAssertStmt(sizeof(cell->small) % W2J_COPY_UNIT == 0,
+					 "short values are copied in whole units");
+	if (cell->data == cell->small)
+		return w2j_put_units(pos, cell->data, cell->len);
+	return acdat_put(pos, cell->data, cell->len);
+}
+
 char *
 w2j_put_value(char *pos, const W2jColumn *column,
 			  const AcdatCell *cell)
@@ -241,7 +255,7 @@ w2j_put_value(char *pos, const W2jColumn *column,
 		case W2J_NUMBER:
 			if (!is_json_number(cell->data, cell->len))
 				return ACDAT_PUT_LITERAL(pos, "null");
-			return acdat_put(pos, cell->data, cell->len);
+			return put_plain(pos, cell);
 		case W2J_BOOL:
 			if (cell->data[0] == 't')
 				return ACDAT_PUT_LITERAL(pos, "true");
@@ -259,7 +273,7 @@ w2j_put_value(char *pos, const W2jColumn *column,
 	if (cell->plain)
 	{
 		*pos++ = '"';
-		pos = acdat_put(pos, cell->data, cell->len);
+		pos = put_plain(pos, cell);
 		*pos++ = '"';
 		return pos;
 	}
@@ -398,7 +412,7 @@ w2j_reserve(AcdatDecoder *decoder, Size size)
 				 errdetail("The output of a transaction is limited to %zu bytes in this version.",
 						   ACDAT_OUTPUT_LIMIT),
 				 errhint("Use the option \"format-version\" with value 2, which has one message per change.")));
-	enlargeStringInfo(out, (int) size);
+	enlargeStringInfo(out, (int) size + W2J_COPY_UNIT);
 	return out->data + out->len;
 }
 

@@ -18,7 +18,14 @@
 /* Bytes of a printed LSN with its terminator, at most. */
 #define W2J_LSN_BYTES		20
 
-/* A fragment of output, ready to be copied. */
+/*
+ * Fragments and short values are copied in whole units of this many bytes,
+ * which is cheaper than a call for their few bytes.  So there is as much room
+ * after what is read and what is written.
+ */
+#define W2J_COPY_UNIT	32
+
+/* A fragment of output, ready to be copied: W2J_COPY_UNIT bytes follow it. */
 typedef struct W2jText
 {
 	const char *data;
@@ -51,9 +58,9 @@ typedef enum W2jList
 typedef struct W2jColumn
 {
 	W2jKind		kind;
-	W2jText		item[W2J_LISTS];	/* in version 1's lists, but for values */
 	W2jText		head;			/* version 2: before the value */
 	W2jText		tail;			/* version 2: after it, in the new row */
+	W2jText		item[W2J_LISTS];	/* in version 1's lists, but for values */
 } W2jColumn;
 
 typedef struct W2jTable
@@ -74,10 +81,19 @@ w2j_table(const AcdatPlan *plan)
 	return plan->format_data;
 }
 
+/* Copy bytes in whole units. */
+static inline char *
+w2j_put_units(char *pos, const char *bytes, Size len)
+{
+	for (Size done = 0; done < len; done += W2J_COPY_UNIT)
+		memcpy(pos + done, bytes + done, W2J_COPY_UNIT);
+	return pos + len;
+}
+
 static inline char *
 w2j_put(char *pos, W2jText text)
 {
-	return acdat_put(pos, text.data, text.len);
+	return w2j_put_units(pos, text.data, text.len);
 }
 
 /* Is a cell written at all? */
@@ -87,7 +103,10 @@ w2j_appears(const AcdatCell *cell)
 	return cell->kind == ACDAT_CELL_NULL || cell->kind == ACDAT_CELL_VALUE;
 }
 
-/* A buffer's contents as a fragment, and a palloc'd one from a format. */
+/*
+ * A buffer's contents as a fragment, in memory of its own size, so that those
+ * of a row lie together; the buffer is gone.  And one from a format.
+ */
 extern W2jText w2j_fragment(StringInfo buf);
 extern W2jText w2j_format(const char *fmt,...) pg_attribute_printf(1, 2);
 

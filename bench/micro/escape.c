@@ -14,6 +14,7 @@
 #define TEXT_BYTES	65536
 #define REPEATS		50
 #define ROUNDS		9
+#define COMMON		"\"\\\n\t"	/* what has an escape of two characters */
 
 static double
 cpu_seconds(void)
@@ -24,18 +25,17 @@ cpu_seconds(void)
 	return (double) now.tv_sec + (double) now.tv_nsec * 1e-9;
 }
 
-/* Letters, of which one in "every" (0: none) is replaced by what needs an escape. */
+/* Letters, of which one in "every" (0: none) is replaced by one of "special". */
 static void
-make_text(char *text, int every)
+make_text(char *text, int every, const char *special)
 {
-	static const char special[] = "\"\\\n\001";
 
 	srand(20261130);
 	for (int i = 0; i < TEXT_BYTES; i++)
 	{
 		text[i] = (char) ('a' + rand() % 26);
 		if (every != 0 && rand() % every == 0)
-			text[i] = special[rand() % 4];
+			text[i] = special[rand() % strlen(special)];
 	}
 }
 
@@ -63,7 +63,19 @@ measure(put_fn put, char *out, const char *text)
 int
 main(void)
 {
-	static const int densities[] = {0, 16, 8, 4, 1};
+	static const struct
+	{
+		const char *name;
+		int			every;
+		const char *special;
+	}			mixtures[] = {
+		{"none", 0, ""},
+		{"1/16", 16, COMMON},
+		{"1/8", 8, COMMON},
+		{"1/4", 4, COMMON},
+		{"all", 1, COMMON},
+		{"\\u 1/16", 16, "\001"},
+	};
 	static const struct
 	{
 		const char *name;
@@ -73,6 +85,7 @@ main(void)
 #ifdef HAVE_X86_VECTORS
 		{"SSE2", put_sse2},
 		{"AVX2", put_avx2},
+		{"VBMI2", put_vbmi2},
 #endif
 #ifdef HAVE_NEON_VECTORS
 		{"NEON", put_neon},
@@ -84,17 +97,22 @@ main(void)
 	if (text == NULL || out == NULL)
 		return 1;
 	fill_escapes();
-	printf("%-10s %8s %8s %8s %8s %8s  GB/s\n", "escapes", "none", "1/16", "1/8", "1/4", "all");
+	printf("%-10s", "escapes");
+	for (int m = 0; m < (int) lengthof(mixtures); m++)
+		printf(" %8s", mixtures[m].name);
+	printf("  GB/s\n");
 	for (int w = 0; w < (int) lengthof(writers); w++)
 	{
 #ifdef HAVE_X86_VECTORS
 		if (writers[w].put == put_avx2 && !__builtin_cpu_supports("avx2"))
 			continue;
+		if (writers[w].put == put_vbmi2 && !has_vbmi2())
+			continue;
 #endif
 		printf("%-10s", writers[w].name);
-		for (int d = 0; d < (int) lengthof(densities); d++)
+		for (int m = 0; m < (int) lengthof(mixtures); m++)
 		{
-			make_text(text, densities[d]);
+			make_text(text, mixtures[m].every, mixtures[m].special);
 			printf(" %8.2f", measure(writers[w].put, out, text));
 		}
 		printf("\n");
