@@ -334,7 +334,7 @@ SKIP:
 
 SKIP:
 {
-	skip 'takes gigabytes: PG_TEST_EXTRA=large', 6 unless $large;
+	skip 'needs gigabytes of memory: PG_TEST_EXTRA=large', 6 unless room_for_large();
 
 	# 190 million control characters take six bytes each in JSON.
 	my $huge = q(INSERT INTO huge SELECT 1, repeat(E'\x01', 190000000), 'beside it'; DELETE FROM huge);

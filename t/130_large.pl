@@ -1,6 +1,6 @@
 
 # Values near the limits of memory: masked whole, counted, and the slot goes on.
-# Needs some GB, so it runs where PG_TEST_EXTRA has "large".
+# Needs some GB of memory.
 use strict;
 use warnings;
 
@@ -11,8 +11,7 @@ use Acdat;
 use PostgreSQL::Test::Utils;
 use Test::More;
 
-plan skip_all => 'needs memory: set PG_TEST_EXTRA=large'
-  unless ($ENV{PG_TEST_EXTRA} || '') =~ /\blarge\b/;
+plan skip_all => 'needs gigabytes of memory: PG_TEST_EXTRA=large' unless room_for_large();
 
 my $node = start_server('large', conf => "max_wal_size = 8GB\nlogical_decoding_work_mem = 1GB\n");
 my $db = 'postgres';

@@ -66,7 +66,7 @@ foreach my $case (
 
 SKIP:
 {
-	skip 'needs memory: set PG_TEST_EXTRA=large', 2 unless ($ENV{PG_TEST_EXTRA} || '') =~ /\blarge\b/;
+	skip 'needs gigabytes of memory: PG_TEST_EXTRA=large', 2 unless room_for_large();
 
 	# replaced one by one these would not fit
 	$node->safe_psql('postgres', <<'SQL');

@@ -24,9 +24,25 @@ our @EXPORT = qw(
   recv recv_fails changes changes_fail stream
   parse_line parse_lines columns_of values_of identity_of of_action
   like_none slurp_log log_position quiet_log
+  room_for_large
 );
 
 my $json = JSON::PP->new->allow_nonref(0);
+
+# ---- what runs here ----
+
+# May tests take gigabytes of memory?  As PG_TEST_EXTRA says with "large"; where
+# it is not set, if there is plenty.
+sub room_for_large
+{
+	my $plenty = 12 * 1024 * 1024;	# kB
+
+	return $ENV{PG_TEST_EXTRA} =~ /\blarge\b/ if defined $ENV{PG_TEST_EXTRA};
+	open(my $meminfo, '<', '/proc/meminfo') or return 0;
+	my ($available) = map { /^MemAvailable:\s+(\d+)/ ? $1 : () } <$meminfo>;
+	close($meminfo);
+	return defined $available && $available >= $plenty;
+}
 
 # ---- servers ----
 
