@@ -43,6 +43,12 @@ pg_noreturn extern void acdat_raise(acd_status status, const char *what);
  */
 extern uint8 *acdat_boundaries(const char *text, Size len);
 
+/*
+ * Could a match of a text lie inside a character, for machines of such terms?
+ * Where not, scans do without boundaries.
+ */
+extern bool acdat_needs_boundaries(AcdatTextState terms);
+
 /* guard.c, from _PG_init */
 extern void acdat_guard_init(void);
 

@@ -114,3 +114,11 @@ acdat_boundaries(const char *text, Size len)
 	bits[len / 8] |= 1 << (len % 8);
 	return bits;
 }
+
+bool
+acdat_needs_boundaries(AcdatTextState terms)
+{
+	if (pg_database_encoding_max_length() == 1)
+		return false;
+	return GetDatabaseEncoding() != PG_UTF8 || terms != ACDAT_TEXT_CLEAN;
+}

@@ -154,6 +154,7 @@ acdat_machine_from_bytea(PG_FUNCTION_ARGS)
 
 typedef struct MachineCache
 {
+	AcdatMachineArg *last;		/* the one of the last call */
 	AcdatMachineArg kept[KEPT_MACHINES];
 	int			next;			/* the one to give up */
 } MachineCache;
@@ -182,6 +183,20 @@ clear_slot(AcdatMachineArg *slot, MemoryContext parent)
 	return AllocSetContextCreate(parent, "acdat machine", ALLOCSET_SMALL_SIZES);
 }
 
+/* A slot has its machine: set up what is the same for all values. */
+static void
+prepare_scan(AcdatMachineArg *slot)
+{
+	slot->machines[0] = &slot->machine;
+	slot->allocator = acdat_allocator(NULL);
+	slot->scan.machines = slot->machines;
+	slot->scan.nmachines = 1;
+	slot->scan.allocator = &slot->allocator;
+	slot->scan.poll = acdat_poll;
+	slot->everywhere = slot->text != ACDAT_TEXT_UNKNOWN &&
+		!acdat_needs_boundaries(slot->text);
+}
+
 /* Use a machine that is open in this process anyway. */
 static void
 keep_shared(AcdatMachineArg *slot, MemoryContext parent, AcdatMachine *shared)
@@ -193,6 +208,7 @@ keep_shared(AcdatMachineArg *slot, MemoryContext parent, AcdatMachine *shared)
 	slot->machine = shared->machine;
 	slot->text = shared->text;
 	slot->context = context;
+	prepare_scan(slot);
 }
 
 /* Open an artifact into a slot of the cache, copying it. */
@@ -213,6 +229,7 @@ keep_machine(AcdatMachineArg *slot, MemoryContext parent, const char *bytes, Siz
 	slot->head_len = (Size) (info.digest - slot->machine.bytes) + ACD_DIGEST_LEN;
 	slot->text = ACDAT_TEXT_UNKNOWN;
 	slot->context = context;
+	prepare_scan(slot);
 }
 
 /* The slot to give up for a machine that is not in the cache. */
@@ -260,25 +277,13 @@ find_by_content(MachineCache *cache, MemoryContext parent, struct varlena *value
 	return slot;
 }
 
-/*
- * The machine in an argument.  A value of machine_of is known by its address,
- * one in a TOAST table by where it is, so that it is fetched once; any other
- * by its digest.
- */
-AcdatMachineArg *
-acdat_machine_arg(FunctionCallInfo fcinfo, int argno)
+/* Look a value up in a call site's cache, or open it. */
+static AcdatMachineArg *
+find_machine_arg(MachineCache *cache, MemoryContext parent, struct varlena *value)
 {
-	struct varlena *value = (struct varlena *) PG_GETARG_POINTER(argno);
-	MachineCache *cache = fcinfo->flinfo->fn_extra;
-	MemoryContext parent = fcinfo->flinfo->fn_mcxt;
 	AcdatMachine *shared;
 	AcdatMachineArg *slot;
 
-	if (cache == NULL)
-	{
-		cache = MemoryContextAllocZero(parent, sizeof(MachineCache));
-		fcinfo->flinfo->fn_extra = cache;
-	}
 	for (int i = 0; i < KEPT_MACHINES; i++)
 	{
 		slot = &cache->kept[i];
@@ -291,6 +296,43 @@ acdat_machine_arg(FunctionCallInfo fcinfo, int argno)
 	slot = next_slot(cache);
 	keep_shared(slot, parent, shared);
 	return slot;
+}
+
+/* Is a value the machine of the last call?  False if finding out takes more than a look. */
+static inline bool
+is_last(const AcdatMachineArg *last, const struct varlena *value)
+{
+	if (last->shared != NULL)
+		return last->shared->value == value;
+	if (last->on_disk)
+		return VARATT_IS_EXTERNAL_ONDISK(value) &&
+			memcmp(VARDATA_EXTERNAL(value), &last->pointer, sizeof(last->pointer)) == 0;
+	return VARATT_IS_4B_U(value) && same_artifact(last, VARDATA(value), VARSIZE(value) - VARHDRSZ);
+}
+
+/*
+ * The machine in an argument.  A value of machine_of is known by its address,
+ * one in a TOAST table by where it is, so that it is fetched once; any other
+ * by its digest.
+ */
+AcdatMachineArg *
+acdat_machine_arg(FunctionCallInfo fcinfo, int argno)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(PG_GETARG_DATUM(argno));
+	MachineCache *cache = fcinfo->flinfo->fn_extra;
+	MemoryContext parent = fcinfo->flinfo->fn_mcxt;
+
+	/* most queries have one machine */
+	if (likely(cache != NULL && cache->last != NULL && is_last(cache->last, value)))
+		return cache->last;
+	if (cache == NULL)
+	{
+		cache = MemoryContextAllocZero(parent, sizeof(MachineCache));
+		fcinfo->flinfo->fn_extra = cache;
+	}
+	cache->last = NULL;			/* its slot may be given up, and opening fail */
+	cache->last = find_machine_arg(cache, parent, value);
+	return cache->last;
 }
 
 /*
@@ -321,12 +363,19 @@ machine_text(const acd_machine *machine)
 	return result;
 }
 
-AcdatTextState
-acdat_machine_arg_text(AcdatMachineArg *arg)
+/* Find out whether a machine is text here, if that is not yet known. */
+void
+acdat_settle_machine_arg(AcdatMachineArg *arg)
 {
+	if (arg->text != ACDAT_TEXT_UNKNOWN)
+		return;
 	if (arg->shared == NULL)
-		return machine_text(&arg->machine);
-	if (arg->shared->text == ACDAT_TEXT_UNKNOWN)
-		arg->shared->text = machine_text(&arg->machine);
-	return arg->shared->text;
+		arg->text = machine_text(&arg->machine);
+	else
+	{
+		if (arg->shared->text == ACDAT_TEXT_UNKNOWN)
+			arg->shared->text = machine_text(&arg->machine);
+		arg->text = arg->shared->text;
+	}
+	arg->everywhere = !acdat_needs_boundaries(arg->text);
 }

@@ -28,16 +28,14 @@ PG_FUNCTION_INFO_V1(acdat_matches_text);
 PG_FUNCTION_INFO_V1(acdat_matches_bytea);
 PG_FUNCTION_INFO_V1(acdat_describe);
 
-/* A value to scan, and how. */
+/* A value to scan, and what with. */
 typedef struct Subject
 {
 	const char *data;
 	Size		size;
 	bool		is_text;
 	AcdatMachineArg *arg;
-	const acd_machine *machines[1];
-	acd_allocator allocator;
-	acd_scan	scan;
+	acd_scan   *scan;			/* of "arg" */
 } Subject;
 
 /* ---- setting up a scan ---- */
@@ -52,8 +50,8 @@ acdat_kind_arg(text *name)
 	const char *wanted = VARDATA_ANY(name);
 	Size		len = VARSIZE_ANY_EXHDR(name);
 
-	/* called for every row, so nothing is copied */
-	for (int i = 0; i < (int) lengthof(kinds); i++)
+	/* called for every row, so nothing is copied, and the default of replace comes first */
+	for (int i = lengthof(kinds) - 1; i >= 0; i--)
 	{
 		if (names[i] == NULL)
 		{
@@ -85,69 +83,86 @@ utf8_boundaries(const char *data, Size size)
 	return bits;
 }
 
-static void
-set_boundaries(Subject *subject)
-{
-	if (!subject->is_text)
-		return;
-	subject->scan.boundaries = acdat_boundaries(subject->data, subject->size);
-	if (subject->scan.boundaries == NULL && subject->arg->text == ACDAT_TEXT_FOREIGN &&
-		GetDatabaseEncoding() == PG_UTF8)
-		subject->scan.boundaries = utf8_boundaries(subject->data, subject->size);
-}
-
-static bool
-subject_contains(const Subject *subject)
-{
-	bool		found;
-	acd_status	status = acd_contains(&subject->scan, subject->data, subject->size, &found);
-
-	if (status != ACD_OK)
-		acdat_raise(status, "machine");
-	return found;
-}
-
-/*
- * Set up the scan of argument 0 with the machine of argument 1.  False if it
- * is already known that nothing matches.
- */
-static bool
-start_scan(FunctionCallInfo fcinfo, Subject *subject, bool is_text, acd_kind kind)
+/* Take the value of argument 0 and the machine of argument 1. */
+static inline void
+take_subject(FunctionCallInfo fcinfo, Subject *subject, bool is_text, acd_kind kind)
 {
 	struct varlena *value = PG_GETARG_VARLENA_PP(0);
 
-	memset(subject, 0, sizeof(Subject));
 	subject->data = VARDATA_ANY(value);
 	subject->size = VARSIZE_ANY_EXHDR(value);
 	subject->is_text = is_text;
 	subject->arg = acdat_machine_arg(fcinfo, 1);
-	subject->machines[0] = &subject->arg->machine;
-	subject->allocator = acdat_allocator(CurrentMemoryContext);
-	subject->scan.machines = subject->machines;
-	subject->scan.nmachines = 1;
-	subject->scan.kind = kind;
-	subject->scan.allocator = &subject->allocator;
-	subject->scan.poll = acdat_poll;
+	subject->arg->allocator.ctx = CurrentMemoryContext;
+	subject->scan = &subject->arg->scan;
+	subject->scan->kind = kind;
+	subject->scan->boundaries = NULL;
+}
 
-	if (is_text && subject->arg->text == ACDAT_TEXT_UNKNOWN)
+static inline bool
+subject_contains(const Subject *subject)
+{
+	bool		found;
+	acd_status	status = acd_contains(subject->scan, subject->data, subject->size, &found);
+
+	if (unlikely(status != ACD_OK))
+		acdat_raise(status, "machine");
+	return found;
+}
+
+/* May matches start and end anywhere in the value? */
+static inline bool
+is_everywhere(const Subject *subject)
+{
+	return !subject->is_text || subject->arg->everywhere;
+}
+
+/* Let the scan stop at characters, if it turns out that it has to. */
+static void
+set_boundaries(const Subject *subject)
+{
+	acdat_settle_machine_arg(subject->arg);
+	if (subject->arg->everywhere)
+		return;
+	subject->scan->boundaries = acdat_boundaries(subject->data, subject->size);
+	if (subject->scan->boundaries == NULL)
+		subject->scan->boundaries = utf8_boundaries(subject->data, subject->size);
+}
+
+/*
+ * Set up the scan of a value for its matches.  False if it is already known
+ * that there are none.
+ */
+static inline bool
+start_scan(FunctionCallInfo fcinfo, Subject *subject, bool is_text, acd_kind kind)
+{
+	take_subject(fcinfo, subject, is_text, kind);
+	if (!is_everywhere(subject))
 	{
 		if (!subject_contains(subject))
 			return false;
-		subject->arg->text = acdat_machine_arg_text(subject->arg);
+		set_boundaries(subject);
 	}
-	set_boundaries(subject);
 	return true;
 }
 
 /* ---- contains ---- */
 
-static Datum
+/* What matches inside characters may match at their boundaries, too. */
+static inline Datum
 contains(FunctionCallInfo fcinfo, bool is_text)
 {
 	Subject		subject;
+	bool		found;
 
-	PG_RETURN_BOOL(start_scan(fcinfo, &subject, is_text, ACD_COVER) &&
-				   subject_contains(&subject));
+	take_subject(fcinfo, &subject, is_text, ACD_COVER);
+	found = subject_contains(&subject);
+	if (found && !is_everywhere(&subject))
+	{
+		set_boundaries(&subject);
+		found = subject.scan->boundaries == NULL || subject_contains(&subject);
+	}
+	PG_RETURN_BOOL(found);
 }
 
 Datum
@@ -244,7 +259,7 @@ replace(FunctionCallInfo fcinfo, bool is_text)
 				 errhint("Use \"%s\".", acd_kind_name(ACD_COVER))));
 	if (!start_scan(fcinfo, &subject, is_text, kind))
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
-	result = acdat_replace(&subject.scan, subject.data, subject.size,
+	result = acdat_replace(subject.scan, subject.data, subject.size,
 						   is_text && subject.arg->text == ACDAT_TEXT_FOREIGN);
 	if (result == NULL)
 		PG_RETURN_DATUM(PG_GETARG_DATUM(0));
@@ -297,7 +312,7 @@ put_match(void *arg, const acd_match *match)
 	Datum		values[6];
 	bool		nulls[6] = {false};
 
-	if (!acd_machine_term(subject->machines[match->machine], match->term, &term))
+	if (!acd_machine_term(subject->arg->machines[match->machine], match->term, &term))
 		elog(ERROR, "match of an unknown term");
 	values[0] = Int64GetDatum(term.id);
 	values[1] = Int32GetDatum((int32) match->start);
@@ -335,7 +350,7 @@ matches(FunctionCallInfo fcinfo, bool is_text)
 		return (Datum) 0;
 	rows.context = AllocSetContextCreate(CurrentMemoryContext, "acdat matches",
 										 ALLOCSET_SMALL_SIZES);
-	status = acd_find(&subject.scan, subject.data, subject.size, put_match, &rows);
+	status = acd_find(subject.scan, subject.data, subject.size, put_match, &rows);
 	if (status != ACD_OK)
 		acdat_raise(status, "machine");
 	MemoryContextDelete(rows.context);

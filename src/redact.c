@@ -33,9 +33,11 @@ typedef struct OpenPolicy
 	MemoryContext context;		/* NULL if unused */
 	uint64		serial;			/* changes whenever the struct is filled anew */
 	char	   *name;
+	Size		name_len;
 	AcdatHeader header;
 	AcdatPolicy *policy;
 	const acd_machine **machines;
+	bool		everywhere;		/* scans do without the boundaries of characters */
 	AcdatMachine *whole;		/* all machines in one; NULL: none, or not yet made */
 } OpenPolicy;
 
@@ -112,6 +114,8 @@ fill_policy(OpenPolicy *open, Oid published, const char *name, const AcdatHeader
 
 	new.context = context;
 	new.name = pstrdup(name);
+	new.name_len = strlen(name);
+	new.everywhere = !acdat_needs_boundaries(ACDAT_TEXT_CLEAN);
 	new.header = *header;
 	new.policy = acdat_read_policy(published, name, snapshot, header);
 	new.machines = palloc((new.policy->nmachines + 1) * sizeof(acd_machine *));
@@ -179,7 +183,7 @@ open_policy(Oid published, const char *name, Snapshot snapshot)
 
 /* ---- call sites ---- */
 
-static bool
+static inline bool
 same_snapshot(const CallSite *site, Snapshot snapshot)
 {
 	return site->snapshot_known &&
@@ -201,14 +205,12 @@ remember_snapshot(CallSite *site, Snapshot snapshot)
 		memcpy(site->xids, snapshot->xip, snapshot->xcnt * sizeof(TransactionId));
 }
 
-/* The policy that a call names, and what its call site remembers. */
-static OpenPolicy *
-called_policy(FunctionCallInfo fcinfo, text *name, CallSite **result)
+/* The policy that a call names, read or compared with what was read before. */
+static pg_noinline OpenPolicy *
+look_up_policy(FunctionCallInfo fcinfo, text *name, Snapshot snapshot)
 {
 	CallSite   *site = fcinfo->flinfo->fn_extra;
-	Snapshot	snapshot = GetActiveSnapshot();
-	Size		len = VARSIZE_ANY_EXHDR(name);
-	char	   *cname;
+	char	   *cname = text_to_cstring(name);
 
 	if (site == NULL)
 	{
@@ -216,19 +218,27 @@ called_policy(FunctionCallInfo fcinfo, text *name, CallSite **result)
 		site->published = require_published();
 		fcinfo->flinfo->fn_extra = site;
 	}
-	*result = site;
-	if (site->open != NULL && site->open->serial == site->serial &&
-		strlen(site->open->name) == len && memcmp(site->open->name, VARDATA_ANY(name), len) == 0 &&
-		same_snapshot(site, snapshot))
-		return site->open;
-
-	cname = text_to_cstring(name);
 	site->open = NULL;
 	site->open = open_policy(site->published, cname, snapshot);
 	site->serial = site->open->serial;
 	remember_snapshot(site, snapshot);
 	pfree(cname);
 	return site->open;
+}
+
+/* The policy that a call names; what its call site remembers is in fn_extra. */
+static pg_attribute_always_inline OpenPolicy *
+called_policy(FunctionCallInfo fcinfo, text *name)
+{
+	const CallSite *site = fcinfo->flinfo->fn_extra;
+	Snapshot	snapshot = GetActiveSnapshot();
+
+	if (likely(site != NULL && site->open != NULL && site->open->serial == site->serial &&
+			   site->open->name_len == VARSIZE_ANY_EXHDR(name) &&
+			   memcmp(site->open->name, VARDATA_ANY(name), site->open->name_len) == 0 &&
+			   same_snapshot(site, snapshot)))
+		return site->open;
+	return look_up_policy(fcinfo, name, snapshot);
 }
 
 /* ---- the functions ---- */
@@ -238,8 +248,7 @@ Datum
 acdat_redact(PG_FUNCTION_ARGS)
 {
 	text	   *value = PG_GETARG_TEXT_PP(0);
-	CallSite   *site;
-	OpenPolicy *open = called_policy(fcinfo, PG_GETARG_TEXT_PP(1), &site);
+	OpenPolicy *open = called_policy(fcinfo, PG_GETARG_TEXT_PP(1));
 	acd_allocator allocator = acdat_allocator(CurrentMemoryContext);
 	acd_scan	scan = {0};
 	struct varlena *result;
@@ -247,7 +256,8 @@ acdat_redact(PG_FUNCTION_ARGS)
 	scan.machines = open->machines;
 	scan.nmachines = open->policy->nmachines;
 	scan.kind = ACD_COVER;
-	scan.boundaries = acdat_boundaries(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
+	if (!open->everywhere)
+		scan.boundaries = acdat_boundaries(VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value));
 	scan.allocator = &allocator;
 	scan.poll = acdat_poll;
 	result = acdat_replace(&scan, VARDATA_ANY(value), VARSIZE_ANY_EXHDR(value), false);
@@ -309,8 +319,8 @@ give_machine(CallSite *site, MemoryContext parent, OpenPolicy *open)
 Datum
 acdat_machine_of(PG_FUNCTION_ARGS)
 {
-	CallSite   *site;
-	OpenPolicy *open = called_policy(fcinfo, PG_GETARG_TEXT_PP(0), &site);
+	OpenPolicy *open = called_policy(fcinfo, PG_GETARG_TEXT_PP(0));
+	CallSite   *site = fcinfo->flinfo->fn_extra;
 
 	if (site->machine_context == NULL || site->machine_serial != open->serial)
 		give_machine(site, fcinfo->flinfo->fn_mcxt, open);

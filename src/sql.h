@@ -25,10 +25,16 @@ typedef struct AcdatMachineArg
 	acd_machine machine;
 	Size		head_len;		/* bytes of it that tell it from any other */
 	AcdatTextState text;
+	bool		everywhere;		/* known that no match of a text needs the boundaries of characters */
+
+	/* The scan, set up but for what a call decides: kind, boundaries, and where to allocate. */
+	acd_scan	scan;
+	const acd_machine *machines[1];
+	acd_allocator allocator;
 } AcdatMachineArg;
 
 extern AcdatMachineArg *acdat_machine_arg(FunctionCallInfo fcinfo, int argno);
-extern AcdatTextState acdat_machine_arg_text(AcdatMachineArg *arg);
+extern void acdat_settle_machine_arg(AcdatMachineArg *arg);
 
 /* ---- match.c ---- */
 

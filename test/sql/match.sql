@@ -57,6 +57,18 @@ SELECT acdat.replace('abc', acdat.compile('b'::bytea, '\xff'::bytea));
 SELECT acdat.replace('abc', acdat.compile('b'::bytea, '\x00'::bytea));
 SELECT acdat.replace('abc'::bytea, acdat.compile('b'::bytea, '\x00'::bytea));
 
+-- a machine by row: in the row and in a TOAST table, the same one again or another one
+CREATE TABLE by_row (n integer, machine acdat.machine);
+INSERT INTO by_row SELECT n, acdat.compile(p) FROM generate_series(0, 6) n,
+	LATERAL (SELECT 't' || n || 'x' UNION ALL SELECT md5(i::text) FROM generate_series(1, n % 2 * 1000) i) t (p) GROUP BY n;
+SELECT bool_and(acdat.contains('at' || i / 3 % 7 || 'x', (SELECT machine FROM by_row WHERE n = i / 3 % 7))) AS own,
+	bool_or(acdat.contains('at' || (i / 3 + 1) % 7 || 'x', (SELECT machine FROM by_row WHERE n = i / 3 % 7))) AS another,
+	count(DISTINCT acdat.replace('at' || i / 3 % 7 || 'x', (SELECT machine FROM by_row WHERE n = i / 3 % 7))) AS replaced,
+	bool_and(acdat.contains(CASE WHEN i % 2 = 0 THEN 'é' ELSE '!' END, (SELECT CASE WHEN i % 2 = 0 THEN a ELSE b END
+		FROM (SELECT acdat.compile('\xa9'::bytea) AS a, acdat.compile('!') AS b) s)) = (i % 2 = 1)) AS compiled
+	FROM generate_series(0, 41) i;
+DROP TABLE by_row;
+
 -- misspelt
 SELECT acdat.replace('a', acdat.compile('a'), 'covr');
 SELECT * FROM acdat.matches('a', (SELECT acdat.compile('a')), 'leftmostlongest');
