@@ -177,6 +177,7 @@ typedef struct acd_machine
 	size_t		size;
 	const unsigned char *nodes; /* trees of terms */
 	const unsigned char *terms;
+	const unsigned char *wide;	/* their ids and priorities, or NULL if the terms' records have room */
 	const unsigned char *replacements;
 	const unsigned char *states;	/* automaton of reversed terms, or NULL */
 	const unsigned char *depths;

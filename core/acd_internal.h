@@ -52,10 +52,11 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 #define ACD_SECTION_FILTERS		4
 #define ACD_SECTION_TABLES		5
 #define ACD_SECTION_NODES		6
-#define ACD_SECTION_STATES		7	/* the last three are there together or not */
+#define ACD_SECTION_STATES		7	/* these three are there together or not */
 #define ACD_SECTION_DEPTHS		8
 #define ACD_SECTION_ENDS		9
-#define ACD_SECTION_LAST		9
+#define ACD_SECTION_WIDE		10	/* exactly if a term's record is too narrow for an id or a priority */
+#define ACD_SECTION_LAST		10
 
 /* A tier: how terms of similar length are looked for. */
 #define ACD_TIER_SIZE			128
@@ -112,13 +113,21 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 #define ACD_ROOT				0
 #define ACD_MAX_SLOTS			UINT32_C(0xFFFFFF00)
 
-#define ACD_TERM_SIZE			32
-#define ACD_TERM_ID				0	/* i64 */
-#define ACD_TERM_OFFSET			8	/* u64, of the replacement */
-#define ACD_TERM_BYTES			16	/* u32, of the replacement */
-#define ACD_TERM_PRIORITY		20	/* i32 */
-#define ACD_TERM_LEN			24	/* u32, of the pattern */
-#define ACD_TERM_NODE			28	/* u32, node the pattern ends in */
+#define ACD_TERM_SIZE			16
+#define ACD_TERM_ID				0	/* u32; 0 where there are wide records */
+#define ACD_TERM_REPLACEMENT	4	/* u32, its offset in units of ACD_REPLACEMENT_UNIT */
+#define ACD_TERM_NODE			8	/* u32, node the pattern ends in */
+#define ACD_TERM_LEN			12	/* u16, of the pattern */
+#define ACD_TERM_PRIORITY		14	/* i16; 0 where there are wide records */
+
+/* What an id or a priority of any size needs instead. */
+#define ACD_WIDE_SIZE			12
+#define ACD_WIDE_ID				0	/* i64 */
+#define ACD_WIDE_PRIORITY		8	/* i32 */
+
+/* A replacement: its length as u32, its bytes, zeros up to a whole unit. */
+#define ACD_REPLACEMENT_UNIT	4
+#define ACD_REPLACEMENT_FRONT	4	/* bytes before its own */
 
 /* A term of the automaton of reversed terms. */
 #define ACD_END_SIZE			16
@@ -261,19 +270,34 @@ acd_term_record(const acd_machine *machine, uint32_t term)
 static inline uint32_t
 acd_term_len(const acd_machine *machine, uint32_t term)
 {
-	return acd_le32(acd_term_record(machine, term) + ACD_TERM_LEN);
+	return acd_le16(acd_term_record(machine, term) + ACD_TERM_LEN);
 }
 
 static inline int32_t
 acd_term_priority(const acd_machine *machine, uint32_t term)
 {
-	return (int32_t) acd_le32(acd_term_record(machine, term) + ACD_TERM_PRIORITY);
+	if (machine->wide != NULL)
+		return (int32_t) acd_le32(machine->wide + (size_t) term * ACD_WIDE_SIZE + ACD_WIDE_PRIORITY);
+	return (int16_t) acd_le16(acd_term_record(machine, term) + ACD_TERM_PRIORITY);
 }
 
 static inline int64_t
 acd_term_id(const acd_machine *machine, uint32_t term)
 {
-	return (int64_t) acd_le64(acd_term_record(machine, term) + ACD_TERM_ID);
+	if (machine->wide != NULL)
+		return (int64_t) acd_le64(machine->wide + (size_t) term * ACD_WIDE_SIZE + ACD_WIDE_ID);
+	return acd_le32(acd_term_record(machine, term) + ACD_TERM_ID);
+}
+
+/* Replacement of a term, of *len bytes. */
+static inline const unsigned char *
+acd_term_replacement(const acd_machine *machine, uint32_t term, size_t *len)
+{
+	const unsigned char *replacement = machine->replacements + ACD_REPLACEMENT_UNIT *
+		(uint64_t) acd_le32(acd_term_record(machine, term) + ACD_TERM_REPLACEMENT);
+
+	*len = acd_le32(replacement);
+	return replacement + ACD_REPLACEMENT_FRONT;
 }
 
 static inline const unsigned char *

@@ -31,13 +31,13 @@ typedef struct compiler
 	uint32_t	nends;
 	acd_trie	trie;
 	uint64_t	replacements_size;
+	bool		wide;			/* some id or priority needs a wide record */
 
 	unsigned char *block;
 	unsigned char *bytes;		/* the artifact in the block */
 	size_t		size;
 	size_t		offset[ACD_SECTION_LAST + 1];
 	size_t		section_size[ACD_SECTION_LAST + 1];
-	uint32_t	nsections;
 } compiler;
 
 /*
@@ -232,7 +232,17 @@ build_engines(compiler *c)
 	return status;
 }
 
-/* Lay out the replacements by the first term that uses each. */
+/* Does a term's record have room for its id and priority? */
+static bool
+is_narrow(const acd_entry *entry)
+{
+	return entry->id >= 0 && entry->id <= UINT32_MAX && entry->priority >= INT16_MIN && entry->priority <= INT16_MAX;
+}
+
+/*
+ * Lay out the replacements by the first term that uses each, and see whether
+ * records of terms are wide enough.
+ */
 static acd_status
 place_replacements(compiler *c)
 {
@@ -244,12 +254,14 @@ place_replacements(compiler *c)
 		acd_entry  *entry = &builder->entries[c->keys[k].index];
 		acd_replacement *r = &builder->replacements[entry->replacement];
 
+		c->wide = c->wide || !is_narrow(entry);
 		if (r->offset != ACD_UNPLACED)
 			continue;
 		r->offset = total;
-		if (total > SIZE_MAX - r->len)
+		total += (ACD_REPLACEMENT_FRONT + (uint64_t) r->len + ACD_REPLACEMENT_UNIT - 1) &
+			~(uint64_t) (ACD_REPLACEMENT_UNIT - 1);
+		if (total > SIZE_MAX || total / ACD_REPLACEMENT_UNIT > UINT32_MAX)
 			return ACD_ERR_TOO_LARGE;
-		total += r->len;
 	}
 	c->replacements_size = total;
 	return ACD_OK;
@@ -269,6 +281,24 @@ add_section(compiler *c, int type, size_t count, size_t size)
 	return acd_add_size(c->size, bytes, &c->size);
 }
 
+/* Does the artifact have a section of this type? */
+static bool
+has_section(const compiler *c, int type)
+{
+	return type <= ACD_SECTION_NODES || (type == ACD_SECTION_WIDE ? c->wide : c->nends > 0);
+}
+
+/* Number of its sections. */
+static uint32_t
+section_count(const compiler *c)
+{
+	uint32_t	n = 0;
+
+	for (int type = 1; type <= ACD_SECTION_LAST; type++)
+		n += has_section(c, type);
+	return n;
+}
+
 /* Decide where everything goes and allocate the block. */
 static acd_status
 lay_out(compiler *c)
@@ -276,8 +306,7 @@ lay_out(compiler *c)
 	size_t		block_size;
 	bool		ok;
 
-	c->nsections = c->nends > 0 ? ACD_SECTION_ENDS : ACD_SECTION_NODES;
-	c->size = ACD_HEADER_SIZE + (size_t) c->nsections * ACD_ENTRY_SIZE;
+	c->size = ACD_HEADER_SIZE + (size_t) section_count(c) * ACD_ENTRY_SIZE;
 	ok = add_section(c, ACD_SECTION_TERMS, c->nkeys, ACD_TERM_SIZE) &&
 		add_section(c, ACD_SECTION_REPLACEMENTS, (size_t) c->replacements_size, 1) &&
 		add_section(c, ACD_SECTION_TIERS, c->tiers.ntiers, ACD_TIER_SIZE) &&
@@ -288,6 +317,8 @@ lay_out(compiler *c)
 		ok = add_section(c, ACD_SECTION_STATES, c->trie.nslots, ACD_SLOT_SIZE) &&
 			add_section(c, ACD_SECTION_DEPTHS, c->trie.nslots, 2) &&
 			add_section(c, ACD_SECTION_ENDS, c->nends, ACD_END_SIZE);
+	if (ok && c->wide)
+		ok = add_section(c, ACD_SECTION_WIDE, c->nkeys, ACD_WIDE_SIZE);
 	if (!ok || !acd_add_size(c->size, 7, &c->size))
 		return ACD_ERR_TOO_LARGE;
 	c->size &= ~(size_t) 7;
@@ -312,12 +343,21 @@ write_terms(compiler *c)
 		const acd_replacement *r = &c->builder->replacements[entry->replacement];
 		unsigned char *record = c->bytes + c->offset[ACD_SECTION_TERMS] + (size_t) k * ACD_TERM_SIZE;
 
-		acd_put64(record + ACD_TERM_ID, (uint64_t) entry->id);
-		acd_put64(record + ACD_TERM_OFFSET, r->offset);
-		acd_put32(record + ACD_TERM_BYTES, (uint32_t) r->len);
-		acd_put32(record + ACD_TERM_PRIORITY, (uint32_t) entry->priority);
-		acd_put32(record + ACD_TERM_LEN, entry->len);
+		acd_put32(record + ACD_TERM_REPLACEMENT, (uint32_t) (r->offset / ACD_REPLACEMENT_UNIT));
 		acd_put32(record + ACD_TERM_NODE, c->tiers.forest.node_of[k]);
+		acd_put16(record + ACD_TERM_LEN, (uint16_t) entry->len);
+		if (c->wide)
+		{
+			unsigned char *wide = c->bytes + c->offset[ACD_SECTION_WIDE] + (size_t) k * ACD_WIDE_SIZE;
+
+			acd_put64(wide + ACD_WIDE_ID, (uint64_t) entry->id);
+			acd_put32(wide + ACD_WIDE_PRIORITY, (uint32_t) entry->priority);
+		}
+		else
+		{
+			acd_put32(record + ACD_TERM_ID, (uint32_t) entry->id);
+			acd_put16(record + ACD_TERM_PRIORITY, (uint16_t) entry->priority);
+		}
 	}
 }
 
@@ -371,8 +411,11 @@ write_sections(compiler *c)
 	{
 		const acd_replacement *r = &builder->replacements[i];
 
-		if (r->offset != ACD_UNPLACED && r->len > 0)
-			memcpy(replacements + r->offset, r->bytes, r->len);
+		if (r->offset == ACD_UNPLACED)
+			continue;
+		acd_put32(replacements + r->offset, (uint32_t) r->len);
+		if (r->len > 0)
+			memcpy(replacements + r->offset + ACD_REPLACEMENT_FRONT, r->bytes, r->len);
 	}
 	memcpy(c->bytes + c->offset[ACD_SECTION_NODES], c->tiers.forest.bytes, c->tiers.forest.size);
 	if (c->nends > 0)
@@ -391,6 +434,7 @@ static void
 write_header(compiler *c)
 {
 	unsigned char *h = c->bytes;
+	unsigned char *entry = h + ACD_HEADER_SIZE;
 
 	memcpy(h + ACD_AT_MAGIC, acd_magic, ACD_MAGIC_LEN);
 	acd_put16(h + ACD_AT_VERSION, ACD_VERSION);
@@ -400,15 +444,16 @@ write_header(compiler *c)
 	acd_put32(h + ACD_AT_NODES, c->tiers.forest.nnodes);
 	acd_put32(h + ACD_AT_MIN_LEN, c->min_len);
 	acd_put32(h + ACD_AT_MAX_LEN, c->max_len);
-	acd_put32(h + ACD_AT_SECTIONS, c->nsections);
+	acd_put32(h + ACD_AT_SECTIONS, section_count(c));
 	acd_put32(h + ACD_AT_TIERS, c->tiers.ntiers);
-	for (uint32_t i = 0; i < c->nsections; i++)
+	for (int type = 1; type <= ACD_SECTION_LAST; type++)
 	{
-		unsigned char *entry = h + ACD_HEADER_SIZE + (size_t) i * ACD_ENTRY_SIZE;
-
-		acd_put32(entry + ACD_ENTRY_TYPE, i + 1);
-		acd_put64(entry + ACD_ENTRY_OFFSET, c->offset[i + 1]);
-		acd_put64(entry + ACD_ENTRY_BYTES, c->section_size[i + 1]);
+		if (!has_section(c, type))
+			continue;
+		acd_put32(entry + ACD_ENTRY_TYPE, (uint32_t) type);
+		acd_put64(entry + ACD_ENTRY_OFFSET, c->offset[type]);
+		acd_put64(entry + ACD_ENTRY_BYTES, c->section_size[type]);
+		entry += ACD_ENTRY_SIZE;
 	}
 	acd_sha256(h + ACD_AT_TERMS, c->size - ACD_AT_TERMS, h + ACD_AT_DIGEST);
 	acd_put64(h + ACD_AT_CHECKSUM, acd_xxh64(h + ACD_AT_DIGEST, c->size - ACD_AT_DIGEST, 0));

@@ -152,6 +152,9 @@ take_sections(acd_machine *m, const section_map *map)
 	m->terms = map->start[ACD_SECTION_TERMS];
 	m->replacements = map->start[ACD_SECTION_REPLACEMENTS];
 	m->replacements_size = map->size[ACD_SECTION_REPLACEMENTS];
+	m->wide = map->start[ACD_SECTION_WIDE];
+	if (m->wide != NULL && map->size[ACD_SECTION_WIDE] != (uint64_t) m->nterms * ACD_WIDE_SIZE)
+		return ACD_ERR_CORRUPT;
 	m->nodes = map->start[ACD_SECTION_NODES];
 	m->nodes_size = map->size[ACD_SECTION_NODES];
 	return take_automaton(m, map) &&
@@ -161,31 +164,49 @@ take_sections(acd_machine *m, const section_map *map)
 		ACD_OK : ACD_ERR_CORRUPT;
 }
 
+/* Is a replacement inside its section? */
+static bool
+check_replacement(const acd_machine *m, uint32_t unit)
+{
+	uint64_t	offset = (uint64_t) unit * ACD_REPLACEMENT_UNIT;
+	uint32_t	bytes;
+
+	if (offset > m->replacements_size || m->replacements_size - offset < ACD_REPLACEMENT_FRONT)
+		return false;
+	bytes = acd_le32(m->replacements + offset);
+	return bytes <= INT32_MAX && bytes <= m->replacements_size - offset - ACD_REPLACEMENT_FRONT;
+}
+
 /* Check the records of terms; their nodes are checked with the trees. */
 static bool
 check_terms(acd_machine *m, acd_xxh64_state *checksum)
 {
-	uint64_t	first_offset = acd_le64(m->terms + ACD_TERM_OFFSET);
-	uint32_t	first_bytes = acd_le32(m->terms + ACD_TERM_BYTES);
+	uint32_t	last = acd_le32(m->terms + ACD_TERM_REPLACEMENT);
 	uint32_t	min_len = ACD_MAX_TERM_LEN;
 	uint32_t	max_len = 0;
 
 	m->one_replacement = 1;
+	if (!check_replacement(m, last))
+		return false;
 	for (uint32_t i = 0; i < m->nterms; i++)
 	{
 		const unsigned char *record = acd_term_record(m, i);
-		uint32_t	len = acd_le32(record + ACD_TERM_LEN);
-		uint64_t	offset = acd_le64(record + ACD_TERM_OFFSET);
-		uint32_t	bytes = acd_le32(record + ACD_TERM_BYTES);
+		uint32_t	len = acd_le16(record + ACD_TERM_LEN);
+		uint32_t	replacement = acd_le32(record + ACD_TERM_REPLACEMENT);
 
 		acd_checksum_along(checksum, record);
-		if (len < 1 || len > ACD_MAX_TERM_LEN || bytes > INT32_MAX ||
-			offset > m->replacements_size || bytes > m->replacements_size - offset)
+		if (len < 1 ||
+			(m->wide != NULL && (acd_le32(record + ACD_TERM_ID) | acd_le16(record + ACD_TERM_PRIORITY)) != 0))
 			return false;
 		min_len = len < min_len ? len : min_len;
 		max_len = len > max_len ? len : max_len;
-		if (offset != first_offset || bytes != first_bytes)
+		if (replacement != last)
+		{
 			m->one_replacement = 0;
+			if (!check_replacement(m, replacement))
+				return false;
+			last = replacement;
+		}
 	}
 	return min_len == m->min_len && max_len == m->max_len;
 }
@@ -356,16 +377,12 @@ acd_machine_move(acd_machine *machine, const void *bytes)
 bool
 acd_machine_term(const acd_machine *machine, uint32_t term, acd_term_info *info)
 {
-	const unsigned char *record;
-
 	if (term >= machine->nterms)
 		return false;
-	record = acd_term_record(machine, term);
 	info->id = acd_term_id(machine, term);
 	info->priority = acd_term_priority(machine, term);
 	info->pattern_len = acd_term_len(machine, term);
-	info->replacement = machine->replacements + acd_le64(record + ACD_TERM_OFFSET);
-	info->replacement_len = acd_le32(record + ACD_TERM_BYTES);
+	info->replacement = acd_term_replacement(machine, term, &info->replacement_len);
 	return true;
 }
 

@@ -48,11 +48,11 @@ replace_match(void *arg, const acd_match *match)
 	const acd_machine *machine = r->scan->machines[match->machine];
 
 	/* Another term's record will do where all say the same: it is in the cache. */
-	const unsigned char *record = acd_term_record(machine, machine->one_replacement ? 0 : match->term);
+	size_t		len;
+	const unsigned char *replacement = acd_term_replacement(machine, machine->one_replacement ? 0 : match->term, &len);
 
 	if (!emit(r, r->sink->text, r->text + r->done, match->start - r->done) ||
-		!emit(r, r->sink->replacement, machine->replacements + acd_le64(record + ACD_TERM_OFFSET),
-			  acd_le32(record + ACD_TERM_BYTES)))
+		!emit(r, r->sink->replacement, replacement, len))
 		return 1;
 	r->done = match->end;
 	r->replaced++;

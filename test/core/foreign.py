@@ -192,10 +192,14 @@ def main(output, path):
 
     blob = b""
     records = b""
+    wide = b""
+    narrow = all(0 <= i < 1 << 32 and -1 << 15 <= p < 1 << 15 for _, i, p in terms.values())
     for s in strings:
         replacement, ident, priority = terms[s]
-        records += struct.pack("<qQIiII", ident, len(blob), len(replacement), priority, len(s), where[index[s]])
-        blob += replacement
+        records += struct.pack("<IIIHh", ident if narrow else 0, len(blob) // 4, where[index[s]], len(s),
+                               priority if narrow else 0)
+        wide += struct.pack("<qi", ident, priority)
+        blob += pad(struct.pack("<I", len(replacement)) + replacement, 4)
 
     reverse = sorted(s[::-1] for s in strings)
     states, depths = automaton(reverse)
@@ -208,16 +212,18 @@ def main(output, path):
         cover = min(prefixes, key=lambda t: (-terms[t[::-1]][2], -len(t)))
         ends += struct.pack("<4I", index[s[::-1]], 0 if following is None else rindex[following] + 1,
                             rindex[first], rindex[cover])
-    sections = enumerate([records, blob, tiers, filters, tables, nodes, states, depths, ends], 1)
+    sections = list(enumerate([records, blob, tiers, filters, tables, nodes, states, depths, ends, wide], 1))
+    if narrow:
+        sections.pop()
 
-    at = 88 + 24 * 9
+    at = 88 + 24 * len(sections)
     table = body = b""
     for kind, data in sections:
         table += struct.pack("<IIQQ", kind, 0, at, len(data))
         body += pad(data, 8)
         at += len(pad(data, 8))
     lens = [len(s) for s in strings]
-    rest = struct.pack("<6I", len(strings), nnodes, min(lens), max(lens), 9, 1) + table + body
+    rest = struct.pack("<6I", len(strings), nnodes, min(lens), max(lens), len(sections), 1) + table + body
     rest = hashlib.sha256(rest).digest() + rest
     head = b"\x89ACD\r\n\x1a\n" + struct.pack("<HHIQ", 1, 88, 0, len(rest) + 32)
     with open(output, "wb") as f:

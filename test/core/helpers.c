@@ -178,6 +178,7 @@ set_random(term_set *set, uint64_t *rng)
 	{
 		uint32_t	n = 1 + rng_below(rng, nmachines > 1 || rng_below(rng, 3) ? 6 : 28);
 		uint32_t	min = mins[rng_below(rng, sizeof(mins) / sizeof(mins[0]))];
+		int32_t		scale = rng_below(rng, 4) ? 1 : 100000; /* which needs wide records */
 
 		for (uint32_t i = 0; i < n; i++)
 		{
@@ -185,7 +186,7 @@ set_random(term_set *set, uint64_t *rng)
 												  rng_below(rng, 8) ? min : 1);
 
 			set_add(set, m, bytes, len, rng_below(rng, 2) ? (int64_t) set->nterms : rng_below(rng, 5),
-					(int32_t) rng_below(rng, 3) - 1);
+					((int32_t) rng_below(rng, 3) - 1) * scale);
 		}
 	}
 }

@@ -311,7 +311,7 @@ mutate_trees(const acd_machine *m, unsigned char *copy, uint64_t *rng)
 			break;
 		case 5:					/* a term's field */
 			acd_put32(copy + (m->terms - m->bytes) + rng_below(rng, m->nterms) * ACD_TERM_SIZE +
-					  rng_below(rng, 8) * 4, rng_below(rng, 50));
+					  rng_below(rng, 4) * 4, rng_below(rng, 50));
 			break;
 	}
 }
@@ -504,8 +504,11 @@ test_handmade(void)
 	size_t		term = (size_t) (m->terms - m->bytes) + 3 * ACD_TERM_SIZE;
 	acd_status	verdict;
 
-	ok(open_changed(term + ACD_TERM_OFFSET, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT, "a replacement outside");
-	ok(open_changed(term + ACD_TERM_BYTES, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT, "a replacement that is too long");
+	ok(open_changed(term + ACD_TERM_REPLACEMENT, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT, "a replacement outside");
+	ok(open_changed(term + ACD_TERM_REPLACEMENT, (uint32_t) (m->replacements_size / ACD_REPLACEMENT_UNIT),
+					&verdict) == ACD_ERR_CORRUPT, "a replacement behind the last");
+	ok(open_changed((size_t) (m->replacements - m->bytes), (uint32_t) m->replacements_size, &verdict) == ACD_ERR_CORRUPT,
+	   "a replacement that is too long");
 	ok(open_changed(term + ACD_TERM_NODE, 8, &verdict) == ACD_ERR_CORRUPT, "a term in another's node");
 	ok(open_changed(ACD_AT_TERMS, 0, &verdict) == ACD_ERR_CORRUPT, "no terms");
 	ok(open_changed(ACD_AT_FLAGS, 1, &verdict) == ACD_ERR_VERSION, "a flag of the future");

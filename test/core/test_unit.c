@@ -123,6 +123,56 @@ test_builder(void)
 	acd_builder_free(NULL);
 }
 
+/* Ids and priorities come back, whether or not terms' records have room for them. */
+static void
+test_wide(void)
+{
+	static const struct
+	{
+		int64_t		id;
+		int32_t		priority;
+		bool		wide;
+	}			cases[] = {
+		{0, INT16_MIN, false}, {UINT32_MAX, INT16_MAX, false}, {-1, 0, true}, {INT64_MIN, 1, true},
+		{(int64_t) UINT32_MAX + 1, 0, true}, {INT64_MAX, INT32_MAX, true}, {3, INT16_MAX + 1, true},
+		{3, INT16_MIN - 1, true}, {3, INT32_MIN, true}
+	};
+	bool		same = true;
+	bool		room = true;
+	bool		refused = true;
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++)
+	{
+		acd_builder *b = acd_builder_create(NULL);
+		acd_term	terms[2] = {{"narrow", 6, "<1>", 3, 1, 2}, {"wide", 4, "<wide>", 6, cases[i].id, cases[i].priority}};
+		acd_artifact a = {0};
+		acd_machine m;
+		acd_term_info one;
+		acd_term_info two;
+
+		same = same && acd_builder_add(b, &terms[0]) == ACD_OK && acd_builder_add(b, &terms[1]) == ACD_OK &&
+			acd_builder_finish(b, 0, &a) == ACD_OK && acd_machine_open(&m, a.block, a.size) == ACD_OK &&
+			acd_machine_verify(&m, NULL) == ACD_OK && acd_machine_term(&m, 0, &one) && acd_machine_term(&m, 1, &two) &&
+			one.id == 1 && one.priority == 2 && two.id == cases[i].id && two.priority == cases[i].priority &&
+			two.replacement_len == 6 && memcmp(two.replacement, "<wide>", 6) == 0;
+		room = room && (m.wide != NULL) == cases[i].wide;
+		if (m.wide != NULL)
+		{
+			unsigned char *bytes = a.block;
+
+			/* A record says 0 where another one says it. */
+			acd_put16(bytes + (m.terms - m.bytes) + ACD_TERM_SIZE + ACD_TERM_PRIORITY, 1);
+			acd_put64(bytes + ACD_AT_CHECKSUM, acd_xxh64(bytes + ACD_AT_DIGEST, a.size - ACD_AT_DIGEST, 0));
+			refused = refused && acd_machine_open(&m, bytes, a.size) == ACD_ERR_CORRUPT;
+		}
+		free(a.block);
+		acd_builder_free(b);
+	}
+	ok(same, "ids and priorities of any size");
+	ok(room, "wide records only where they are needed");
+	ok(refused, "two records of one id");
+}
+
 /* The same terms in another order give the same bytes. */
 static void
 test_determinism(void)
@@ -429,6 +479,7 @@ main(void)
 	test_digests();
 	test_names();
 	test_builder();
+	test_wide();
 	test_determinism();
 	test_alignment();
 	test_moving();
