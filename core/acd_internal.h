@@ -99,6 +99,7 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 #define ACD_NODE_CHILDREN		12	/* u16, 0 to 256 */
 #define ACD_NODE_LABEL			14	/* u16, byte from the parent; in a root tier + flag */
 #define ACD_NODE_ROOT_DEEP		0x100
+#define ACD_NODE_LEAF			1u	/* a child: 2 * term + 1, a leaf without a path; a term's node: its parent + 1 */
 #define ACD_NODES_FRONT			8	/* zeros, so that no root is at 0 */
 #define ACD_NODES_BACK			64	/* zeros, so that vectors may be loaded */
 
@@ -116,7 +117,7 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 #define ACD_TERM_SIZE			16
 #define ACD_TERM_ID				0	/* u32; 0 where there are wide records */
 #define ACD_TERM_REPLACEMENT	4	/* u32, its offset in units of ACD_REPLACEMENT_UNIT */
-#define ACD_TERM_NODE			8	/* u32, node the pattern ends in */
+#define ACD_TERM_NODE			8	/* u32, node the pattern ends in, or its parent + ACD_NODE_LEAF */
 #define ACD_TERM_LEN			12	/* u16, of the pattern */
 #define ACD_TERM_PRIORITY		14	/* i16; 0 where there are wide records */
 
@@ -506,7 +507,7 @@ typedef struct acd_forest
 	size_t		size;
 	size_t		capacity;
 	uint32_t	nnodes;
-	uint32_t   *node_of;		/* for each term the node it ends in */
+	uint32_t   *node_of;		/* for each term what its record says of its node */
 	uint32_t	deep_cost;		/* trees that can cost more are deep */
 	void	   *queue;			/* nodes to be written, of one tree */
 	size_t		queue_capacity;
@@ -525,6 +526,19 @@ extern acd_status acd_forest_add(acd_forest *forest, const acd_key *keys, const 
 
 /* Append the padding behind the last tree. */
 extern acd_status acd_forest_finish(acd_forest *forest);
+
+/* Labels of a node's n children, which follow at acd_node_children. */
+static inline const unsigned char *
+acd_node_labels(const unsigned char *node)
+{
+	return node + ACD_NODE_SIZE + ((acd_le16(node + ACD_NODE_PATH) + 3) & ~3u);
+}
+
+static inline const unsigned char *
+acd_node_children(const unsigned char *labels, uint32_t n)
+{
+	return labels + ((n + 3) & ~3u);
+}
 
 /* Bytes of a node with its path, labels and children. */
 static inline size_t

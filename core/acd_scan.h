@@ -170,11 +170,18 @@ acd_walk_next(acd_walk *walk)
 
 			if (n == 0 || walk->depth >= walk->room)
 				return 0;
-			labels = node + ACD_NODE_SIZE + ((acd_le16(node + ACD_NODE_PATH) + 3) & ~3u);
+			labels = acd_node_labels(node);
 			k = acd_find_label(labels, n, walk->text[walk->depth]);
 			if (k == n)
 				return 0;
-			offset = acd_le32(labels + ((n + 3) & ~3u) + 4 * k);
+			offset = acd_le32(acd_node_children(labels, n) + 4 * k);
+			if ((offset & ACD_NODE_LEAF) != 0)
+			{
+				/* Nothing follows: as if the text ended there. */
+				walk->room = ++walk->depth;
+				walk->cost++;
+				return offset / 2 + 1;
+			}
 		}
 		node = walk->nodes + offset;
 		path = acd_le16(node + ACD_NODE_PATH);

@@ -388,17 +388,29 @@ acd_machine_term(const acd_machine *machine, uint32_t term, acd_term_info *info)
 
 /*
  * Spell a term's pattern by going from its node up to the root, whose depths
- * acd_machine_open checked.
+ * acd_machine_open checked.  A leaf's last byte is its label.
  */
 bool
 acd_machine_pattern(const acd_machine *machine, uint32_t term, void *buf)
 {
 	unsigned char *pattern = buf;
 	const unsigned char *node;
+	uint32_t	ref;
 
 	if (term >= machine->nterms)
 		return false;
-	node = machine->nodes + acd_le32(acd_term_record(machine, term) + ACD_TERM_NODE);
+	ref = acd_le32(acd_term_record(machine, term) + ACD_TERM_NODE);
+	node = machine->nodes + (ref & ~ACD_NODE_LEAF);
+	if ((ref & ACD_NODE_LEAF) != 0)
+	{
+		const unsigned char *labels = acd_node_labels(node);
+		const unsigned char *children = acd_node_children(labels, acd_le16(node + ACD_NODE_CHILDREN));
+		uint32_t	k = 0;
+
+		while (acd_le32(children + 4 * (size_t) k) != 2 * term + ACD_NODE_LEAF)
+			k++;
+		pattern[acd_le16(node + ACD_NODE_DEPTH)] = labels[k];
+	}
 	for (;;)
 	{
 		uint32_t	path = acd_le16(node + ACD_NODE_PATH);

@@ -255,6 +255,19 @@ node_passes(const acd_machine *m, const acd_tier *t, uint64_t offset)
 	return acd_start_has(t, word, hash, depth);
 }
 
+/* The same for a leaf without a path, below a node. */
+static bool
+leaf_passes(const acd_machine *m, const acd_tier *t, uint64_t parent, unsigned char label)
+{
+	uint32_t	before = acd_le16(m->nodes + parent + ACD_NODE_DEPTH);
+	uint64_t	word;
+
+	if (before >= 8)
+		return true;
+	word = first_word(m, parent) | (uint64_t) label << (8 * before);
+	return acd_start_has(t, word, acd_gram_hash(t, word), before + 1);
+}
+
 /* Check a root's own fields and look for its tree. */
 static inline bool
 check_root(const acd_machine *m, batch *b, uint32_t offset)
@@ -323,7 +336,7 @@ check_node(const acd_machine *m, uint64_t offset, uint64_t end, size_t *bytes)
 	if (term != 0 && (acd_le32(acd_term_record(m, term - 1) + ACD_TERM_NODE) != offset ||
 					  acd_term_len(m, term - 1) != depth))
 		return false;
-	labels = node + ACD_NODE_SIZE + ((path + 3) & ~3u);
+	labels = acd_node_labels(node);
 	for (uint32_t k = 1; k < nchildren; k++)
 		if (labels[k] <= labels[k - 1])
 			return false;
@@ -331,27 +344,44 @@ check_node(const acd_machine *m, uint64_t offset, uint64_t end, size_t *bytes)
 }
 
 /*
- * Check a node's children: they are the nodes from *next on.  Moves *next
- * behind them.
+ * Check a node's children: leaves that are not nodes, whose terms ascend, so
+ * that none is there twice, and the nodes from *next on.  Moves *next behind
+ * these, and counts the leaves' terms.
  */
 static bool
-check_children(const acd_machine *m, uint64_t offset, uint64_t end, uint64_t *next)
+check_children(const acd_machine *m, const acd_tier *tier, uint64_t offset, uint64_t end, uint64_t *next,
+			   uint32_t *nterms)
 {
 	const unsigned char *node = m->nodes + offset;
 	uint32_t	n = acd_le16(node + ACD_NODE_CHILDREN);
-	const unsigned char *labels = node + ACD_NODE_SIZE + ((acd_le16(node + ACD_NODE_PATH) + 3) & ~3u);
+	uint32_t	depth = (uint32_t) acd_le16(node + ACD_NODE_DEPTH) + 1;
+	const unsigned char *labels = acd_node_labels(node);
+	uint32_t	last = 0;
 
 	for (uint32_t k = 0; k < n; k++)
 	{
+		uint32_t	ref = acd_le32(acd_node_children(labels, n) + 4 * (size_t) k);
 		const unsigned char *child = m->nodes + *next;
 		size_t		bytes;
 
-		if (acd_le32(labels + ((n + 3) & ~3u) + 4 * k) != *next ||
+		if ((ref & ACD_NODE_LEAF) != 0)
+		{
+			uint32_t	term = ref / 2;
+
+			if (ref <= last || term >= m->nterms || depth < tier->min_len || depth > tier->max_len ||
+				acd_le32(acd_term_record(m, term) + ACD_TERM_NODE) != offset + ACD_NODE_LEAF ||
+				acd_term_len(m, term) != depth ||
+				(acd_has_long_keys(tier) && !leaf_passes(m, tier, offset, labels[k])))
+				return false;
+			last = ref;
+			(*nterms)++;
+			continue;
+		}
+		if (ref != *next ||
 			!check_node(m, *next, end, &bytes) ||
 			acd_le32(child + ACD_NODE_UP) != *next - offset ||
 			acd_le16(child + ACD_NODE_LABEL) != labels[k] ||
-			(uint32_t) acd_le16(node + ACD_NODE_DEPTH) + 1 + acd_le16(child + ACD_NODE_PATH) !=
-			acd_le16(child + ACD_NODE_DEPTH))
+			depth + acd_le16(child + ACD_NODE_PATH) != acd_le16(child + ACD_NODE_DEPTH))
 			return false;
 		*next += bytes;
 	}
@@ -411,7 +441,7 @@ acd_open_trees(const acd_machine *m, acd_xxh64_state *checksum)
 					acd_le16(node + ACD_NODE_DEPTH) > tier->max_len)
 					return false;
 			}
-			if (nchildren != 0 && !check_children(m, offset, end, &next))
+			if (nchildren != 0 && !check_children(m, tier, offset, end, &next, &nterms))
 				return false;
 			offset += acd_node_bytes(acd_le16(node + ACD_NODE_PATH), nchildren);
 		}

@@ -33,6 +33,7 @@
 #define MAX_KEYS		12			/* first 8 bytes of one window in a start filter */
 #define COUNTED_KEYS		4			/* as many make a filter larger */
 #define JOIN_TERMS		8			/* and so many terms have one prefix, at most */
+#define FEWER_TREES		4			/* a byte less of the prefix must divide the trees by that */
 
 /* Class of a length: 0 short, 1 middle, 2 long. */
 static uint32_t
@@ -240,6 +241,38 @@ alphabet(const acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
 	return n;
 }
 
+/*
+ * Choose how many bytes select the tree of a term of a window filter: as many
+ * as all terms have, up to 16, but fewer where the last ones only number
+ * what is otherwise alike.  Then small trees take less room, in the table as
+ * well.
+ */
+static uint32_t
+choose_prefix(const acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
+{
+	const acd_tier *t = &plan->tier;
+	uint32_t	least = t->window + t->step - 1 > 8 ? t->window + t->step - 1 : 8;
+	uint32_t	prefix = t->min_len < ACD_MAX_PREFIX ? t->min_len : ACD_MAX_PREFIX;
+	uint32_t	trees[ACD_MAX_PREFIX + 1] = {0};	/* by the bytes of the prefix */
+
+	/* Terms that differ from the one before within a prefix begin a tree. */
+	for (uint32_t i = plan->first; i < plan->first + plan->nterms; i++)
+	{
+		uint32_t	same = 0;
+
+		if (i > plan->first)
+			while (same < prefix && keys[order[i]].bytes[same] == keys[order[i - 1]].bytes[same])
+				same++;
+		if (same < prefix)
+			trees[same + 1]++;
+	}
+	for (uint32_t p = 1; p <= prefix; p++)
+		trees[p] += trees[p - 1];
+	while (prefix > least && trees[prefix - 1] <= trees[prefix] / FEWER_TREES)
+		prefix--;
+	return prefix;
+}
+
 /* Choose window, step and prefix. */
 static void
 choose_windows(acd_tier_plan *plan, const acd_key *keys, uint32_t nkeys, unsigned classes, const uint32_t *order)
@@ -271,7 +304,7 @@ choose_windows(acd_tier_plan *plan, const acd_key *keys, uint32_t nkeys, unsigne
 			t->step = t->min_len - t->window + 1;
 			t->step = t->step < ACD_MAX_STEP ? t->step : ACD_MAX_STEP;
 		}
-		t->prefix = t->min_len < ACD_MAX_PREFIX ? t->min_len : ACD_MAX_PREFIX;
+		t->prefix = choose_prefix(plan, keys, order);
 	}
 	if (t->step != 0)
 		memset(t->windows, (int) t->window, sizeof(t->windows));

@@ -110,7 +110,10 @@ enqueue(acd_forest *forest, size_t *tail, const pending *node)
 	return ACD_OK;
 }
 
-/* Write a node and queue its children. */
+/*
+ * Write a node and queue its children, but for leaves without a path: what
+ * names these names their terms.  *cost is that of the dearest walk so far.
+ */
 static acd_status
 write_node(acd_forest *forest, const acd_key *keys, const uint32_t *order, const pending *p,
 		   size_t *tail, uint32_t *cost)
@@ -159,6 +162,15 @@ write_node(acd_forest *forest, const acd_key *keys, const uint32_t *order, const
 			child.hi++;
 		node[ACD_NODE_SIZE + ((path + 3) & ~3u) + k] = (unsigned char) child.label;
 		child.child_at = at + ACD_NODE_SIZE + ((path + 3) & ~3u) + ((nchildren + 3) & ~3u) + 4 * k;
+		if (child.hi - child.lo == 1 && keys[order[child.lo]].len == end + 1)
+		{
+			uint32_t	term = order[child.lo];
+
+			acd_put32(forest->bytes + child.child_at, 2 * term + ACD_NODE_LEAF);
+			forest->node_of[term] = at + ACD_NODE_LEAF;
+			*cost = child.cost + 1;
+			continue;
+		}
 		status = enqueue(forest, tail, &child);
 		if (status != ACD_OK)
 			return status;

@@ -142,6 +142,7 @@ mark_deep(const acd_machine *m, unsigned char *deep, uint32_t *costs)
 		{
 			const unsigned char *node = m->nodes + offset;
 			uint32_t	n = acd_le16(node + ACD_NODE_CHILDREN);
+			const unsigned char *children = acd_node_children(acd_node_labels(node), n);
 
 			costs[node_no] += 1 + acd_le16(node + ACD_NODE_PATH) / 32;
 			if (costs[node_no] > ACD_DEEP_COST && !marked)
@@ -149,7 +150,18 @@ mark_deep(const acd_machine *m, unsigned char *deep, uint32_t *costs)
 			if (acd_le32(node + ACD_NODE_TERM) != 0)
 				deep[acd_le32(node + ACD_NODE_TERM) - 1] = marked;
 			for (uint32_t k = 0; k < n; k++)
-				costs[next_no++] = costs[node_no];
+			{
+				uint32_t	child = acd_le32(children + 4 * (size_t) k);
+
+				if ((child & ACD_NODE_LEAF) == 0)
+				{
+					costs[next_no++] = costs[node_no];
+					continue;
+				}
+				if (costs[node_no] + 1 > ACD_DEEP_COST && !marked)
+					return false;
+				deep[child / 2] = marked;
+			}
 			offset += acd_node_bytes(acd_le16(node + ACD_NODE_PATH), n);
 		}
 	}

@@ -496,6 +496,39 @@ test_handmade_trees(void)
 					acd_le16(m->nodes + ACD_NODES_FRONT + ACD_NODE_CHILDREN), &verdict) == ACD_ERR_CORRUPT, "a tree that is in the table as deep, and is not");
 }
 
+/* Forged leaves: children that name their terms instead of nodes. */
+static void
+test_leaves(void)
+{
+	static const char *const terms[] = {
+		"the long stem of a", "the long stem of b", "the long stem of bcd", "the long stem of c", "the long stem of d"
+	};
+	const acd_machine *m = &set.machines[0];
+	const unsigned char *root;
+	size_t		children;
+	acd_status	verdict;
+	uint32_t	a;
+
+	set_free(&set);
+	set_strings(&set, terms, sizeof(terms) / sizeof(terms[0]));
+	set_build(&set);
+	root = m->nodes + ACD_NODES_FRONT;
+	children = (size_t) (acd_node_children(acd_node_labels(root), 4) - m->bytes);
+	a = acd_le32(m->bytes + children);
+	ok(m->nnodes == 3 && acd_le16(root + ACD_NODE_CHILDREN) == 4 && a == ACD_NODE_LEAF &&
+	   acd_le32(m->bytes + children + 8) == 2 * 3 + ACD_NODE_LEAF, "leaves without a path are not nodes");
+	ok(open_changed(children, a, &verdict) == ACD_OK && verdict == ACD_OK, "what is not changed is right");
+	ok(open_changed(children, 2 * 5 + ACD_NODE_LEAF, &verdict) == ACD_ERR_CORRUPT, "a leaf of no term");
+	ok(open_changed(children, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT, "the highest");
+	ok(open_changed(children, 2 * 1 + ACD_NODE_LEAF, &verdict) == ACD_ERR_CORRUPT, "a leaf of a term that is a node");
+	ok(open_changed(children + 12, 2 * 3 + ACD_NODE_LEAF, &verdict) == ACD_ERR_CORRUPT, "one term in two leaves");
+	ok(open_changed(children + 12, a, &verdict) == ACD_ERR_CORRUPT, "leaves that do not ascend");
+	ok(open_changed(children, a + 1, &verdict) == ACD_ERR_CORRUPT, "a leaf that is to be a node");
+	ok(open_changed(children + 4, 2 * 1 + ACD_NODE_LEAF, &verdict) == ACD_ERR_CORRUPT, "a node that is to be a leaf");
+	ok(open_changed((size_t) (m->terms - m->bytes) + ACD_TERM_NODE, ACD_NODES_FRONT, &verdict) == ACD_ERR_CORRUPT,
+	   "a leaf's term in its parent");
+}
+
 /* Forged headers and records. */
 static void
 test_handmade(void)
@@ -628,6 +661,8 @@ main(void)
 	test_extra_leaf();
 	test_fields();
 	test_mutants();
+	test_leaves();
+	test_fields();
 	make_long_set();
 	test_fields();
 	test_mutants();
