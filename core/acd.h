@@ -147,7 +147,7 @@ typedef struct acd_tier
 	const unsigned char *starts;	/* words of 64 bits, or NULL */
 	const unsigned char *offsets;	/* for windows a bit for each offset, or NULL */
 	const unsigned char *table;		/* slots of 8 bytes */
-	const unsigned char *classes;	/* four tables of 16 bytes */
+	const unsigned char *classes;	/* eight tables of 16 bytes */
 	uint64_t	multiplier;
 	uint64_t	gram_masks[16]; /* by the high half of a window's first byte: its bytes
 								 * in a little-endian word */

@@ -70,7 +70,7 @@ typedef struct acd_tier_plan
 	uint32_t	starts_bits;
 	uint32_t	offsets_bits;
 	uint32_t	table_bits;
-	unsigned char classes[64];
+	unsigned char classes[32 * ACD_CLASS_BYTES];
 	unsigned char *filters;		/* filter, starts, offsets */
 	unsigned char *table;
 } acd_tier_plan;
@@ -99,6 +99,16 @@ typedef struct acd_tier_set
  */
 extern acd_status acd_tiers_build(acd_tier_set *set, const acd_allocator *allocator,
 								  const acd_key *keys, uint32_t nkeys);
+
+/* Byte o of a key; the first ones without a look at memory that is elsewhere. */
+static inline unsigned char
+acd_key_byte(const acd_key *key, uint32_t o)
+{
+	return o < 8 ? (unsigned char) (key->prefix >> (56 - 8 * o)) : key->bytes[o];
+}
+
+/* Fill the classes of a tier whose trees are built (classes.c). */
+extern void acd_fill_classes(const acd_tier_set *set, acd_tier_plan *plan, const acd_key *keys);
 
 /*
  * How many keys a start filter has for a tree's terms order[lo] ..

@@ -59,7 +59,7 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 #define ACD_SECTION_LAST		10
 
 /* A tier: how terms of similar length are looked for. */
-#define ACD_TIER_SIZE			128
+#define ACD_TIER_SIZE			192
 #define ACD_TIER_GROUPS			0	/* u32, trees */
 #define ACD_TIER_MIN_LEN		4	/* u32 */
 #define ACD_TIER_MAX_LEN		8	/* u32 */
@@ -72,7 +72,8 @@ extern const unsigned char acd_magic[ACD_MAGIC_LEN];
 #define ACD_TIER_OFFSETS_BITS	36	/* u32, log2 of bytes; 0 if step is 0 */
 #define ACD_TIER_MULTIPLIER		40	/* u64, odd */
 #define ACD_TIER_WINDOWS		48	/* 16 * u8, 1 to 8 */
-#define ACD_TIER_CLASSES		64	/* 4 * 16 bytes */
+#define ACD_TIER_CLASSES		64	/* 8 * 16 bytes */
+#define ACD_CLASS_BYTES			4	/* of a start; windows use the first pair of tables */
 
 #define ACD_MAX_FILTER_BITS		20
 #define ACD_MAX_TABLE_BITS		22

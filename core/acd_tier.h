@@ -165,11 +165,11 @@ acd_tier_lookup(const acd_tier *tier, uint64_t hash)
 	}
 }
 
-/* May byte c stand in the class whose two tables of 16 bytes are given? */
-static inline bool
-acd_class_has(const unsigned char *tables, unsigned char c)
+/* The classes, a bit each, that byte c is in by two tables of 16 bytes. */
+static inline unsigned
+acd_classes_of(const unsigned char *tables, unsigned char c)
 {
-	return (tables[c & 15] & tables[16 + (c >> 4)]) != 0;
+	return tables[c & 15] & tables[16 + (c >> 4)];
 }
 
 #endif							/* ACD_TIER_H */

@@ -16,11 +16,11 @@
 
 #define NAME(x)				x##_avx2
 #define TARGET				__attribute__((target("avx2,bmi,bmi2")))
-#define PAIR_MASK(c, p)		pair_mask(c, p, 64)
-#define PAIR_MASK_32(c, p)	pair_mask(c, p, 32)
+#define START_MASK(c, p)	start_mask(c, p, 64)
+#define START_MASK_32(c, p)	start_mask(c, p, 32)
 #define ONE_MASK(c, p)		one_mask(c, p)
 
-/* Bytes that are in no class become 0. */
+/* The classes, a bit each, that 32 bytes are in. */
 TARGET static ACD_ALWAYS_INLINE __m256i
 classify(const unsigned char *tables, const unsigned char *p)
 {
@@ -34,19 +34,19 @@ classify(const unsigned char *tables, const unsigned char *p)
 	return _mm256_and_si256(low, high);
 }
 
-/* Bits of the bytes that are in the first class, the next one in the second. */
+/* Bits of the bytes that are in one class with the three that follow. */
 TARGET static ACD_ALWAYS_INLINE uint64_t
-pair_mask(const unsigned char *classes, const unsigned char *p, unsigned n)
+start_mask(const unsigned char *classes, const unsigned char *p, unsigned n)
 {
 	__m256i		zero = _mm256_setzero_si256();
 	uint64_t	mask = 0;
 
 	for (unsigned i = 0; i < n; i += 32)
 	{
-		__m256i		no = _mm256_or_si256(_mm256_cmpeq_epi8(classify(classes, p + i), zero),
-										 _mm256_cmpeq_epi8(classify(classes + 32, p + i + 1), zero));
+		__m256i		first = _mm256_and_si256(classify(classes, p + i), classify(classes + 32, p + i + 1));
+		__m256i		last = _mm256_and_si256(classify(classes + 64, p + i + 2), classify(classes + 96, p + i + 3));
 
-		mask |= (uint64_t) (uint32_t) ~_mm256_movemask_epi8(no) << i;
+		mask |= (uint64_t) (uint32_t) ~_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_and_si256(first, last), zero)) << i;
 	}
 	return mask;
 }

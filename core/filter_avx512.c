@@ -19,26 +19,90 @@
 #define ONE_MASK(c, p)		one_mask(c, p)
 #define GATHER_BITS			12	/* log2 of words */
 #define DENSE_WINDOWS		dense_windows
-#define PAIR_MASK(c, p)		(one_mask(c, p) & one_mask((c) + 32, (p) + 1))
-#define PAIR_MASK_32(c, p)	PAIR_MASK(c, p)
+#define START_MASK(c, p)	start_mask(c, p)
+#define START_MASK_32(c, p)	start_mask(c, p)
 
-/* Bits of the bytes that are in a class. */
-TARGET static ACD_ALWAYS_INLINE uint64_t
-class_mask(const unsigned char *tables, __m512i v)
+/* A pair of tables, each repeated in all of a vector. */
+typedef struct class_pair
 {
-	__m512i		half = _mm512_set1_epi8(15);
-	__m512i		low_table = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *) tables));
-	__m512i		high_table = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *) (tables + 16)));
-	__m512i		low = _mm512_shuffle_epi8(low_table, _mm512_and_si512(v, half));
-	__m512i		high = _mm512_shuffle_epi8(high_table, _mm512_and_si512(_mm512_srli_epi16(v, 4), half));
+	__m512i		low;
+	__m512i		high;
+} class_pair;
 
-	return _mm512_test_epi8_mask(low, high);
+TARGET static ACD_ALWAYS_INLINE class_pair
+pair_of(const unsigned char *tables)
+{
+	class_pair	pair;
+
+	pair.low = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *) tables));
+	pair.high = _mm512_broadcast_i32x4(_mm_loadu_si128((const void *) (tables + 16)));
+	return pair;
 }
 
+/*
+ * What a pair of tables has for the low and the high halves of bytes.  The
+ * permutation goes by the low six bits; the upper two of them, the next byte's
+ * in the case of high halves, do not matter as tables are repeated.
+ */
+TARGET static ACD_ALWAYS_INLINE class_pair
+classify(class_pair tables, __m512i v)
+{
+	class_pair	halves;
+
+	halves.low = _mm512_permutexvar_epi8(v, tables.low);
+	halves.high = _mm512_permutexvar_epi8(_mm512_srli_epi16(v, 4), tables.high);
+	return halves;
+}
+
+/* Bits of the bytes at p that are in a class. */
 TARGET static ACD_ALWAYS_INLINE uint64_t
 one_mask(const unsigned char *tables, const unsigned char *p)
 {
-	return class_mask(tables, _mm512_loadu_si512((const void *) p));
+	class_pair	halves = classify(pair_of(tables), _mm512_loadu_si512((const void *) p));
+
+	return _mm512_test_epi8_mask(halves.low, halves.high);
+}
+
+/* The tables of the four first bytes of terms. */
+typedef struct start_tables
+{
+	class_pair	first;
+	class_pair	second;
+	class_pair	third;
+	class_pair	fourth;
+} start_tables;
+
+TARGET static ACD_ALWAYS_INLINE start_tables
+start_tables_of(const unsigned char *classes)
+{
+	start_tables tables;
+
+	tables.first = pair_of(classes);
+	tables.second = pair_of(classes + 32);
+	tables.third = pair_of(classes + 64);
+	tables.fourth = pair_of(classes + 96);
+	return tables;
+}
+
+/* Bits of the bytes that are in one class with the three that follow, given four times. */
+TARGET static ACD_ALWAYS_INLINE uint64_t
+in_one_class(const start_tables *tables, __m512i v0, __m512i v1, __m512i v2, __m512i v3)
+{
+	class_pair	a = classify(tables->first, v0);
+	class_pair	b = classify(tables->second, v1);
+	class_pair	c = classify(tables->third, v2);
+	class_pair	d = classify(tables->fourth, v3);
+	__m512i		three = _mm512_ternarylogic_epi64(a.low, a.high, b.low, 0x80);	/* all of them */
+	__m512i		others = _mm512_ternarylogic_epi64(b.high, c.low, c.high, 0x80);
+
+	return _mm512_test_epi8_mask(_mm512_ternarylogic_epi64(three, others, d.low, 0x80), d.high);
+}
+
+TARGET static ACD_ALWAYS_INLINE uint64_t
+starts_in(const start_tables *tables, const unsigned char *p)
+{
+	return in_one_class(tables, _mm512_loadu_si512((const void *) p), _mm512_loadu_si512((const void *) (p + 1)),
+						_mm512_loadu_si512((const void *) (p + 2)), _mm512_loadu_si512((const void *) (p + 3)));
 }
 
 /* A mask of n bits, at most 64. */
@@ -46,6 +110,47 @@ static ACD_ALWAYS_INLINE uint64_t
 low_bits(size_t n)
 {
 	return n >= 64 ? UINT64_MAX : (UINT64_C(1) << n) - 1;
+}
+
+/*
+ * The same where n bytes of text are left.  What follows them is taken for
+ * zeros: a term that may end before has all bytes in its class there.
+ */
+TARGET static ACD_ALWAYS_INLINE uint64_t
+starts_within(const start_tables *tables, const unsigned char *p, size_t n)
+{
+	return in_one_class(tables, _mm512_maskz_loadu_epi8(low_bits(n), p),
+						_mm512_maskz_loadu_epi8(low_bits(n - 1), p + 1),
+						_mm512_maskz_loadu_epi8(n > 2 ? low_bits(n - 2) : 0, p + 2),
+						_mm512_maskz_loadu_epi8(n > 3 ? low_bits(n - 3) : 0, p + 3));
+}
+
+/* The bytes 0 to 63. */
+TARGET static ACD_ALWAYS_INLINE __m512i
+all_positions(void)
+{
+	return _mm512_setr_epi64(0x0706050403020100LL, 0x0F0E0D0C0B0A0908LL, 0x1716151413121110LL,
+							 0x1F1E1D1C1B1A1918LL, 0x2726252423222120LL, 0x2F2E2D2C2B2A2928LL,
+							 0x3736353433323130LL, 0x3F3E3D3C3B3A3938LL);
+}
+
+/*
+ * The same for a vector that holds a text to its end and zeros, but for the
+ * last of the bytes that follow.  At the vector's end the text begins again:
+ * no term that goes on there fits.
+ */
+TARGET static ACD_ALWAYS_INLINE uint64_t
+starts_of_row(const start_tables *tables, __m512i row)
+{
+	class_pair	a = classify(tables->first, row);
+	class_pair	b = classify(tables->second, row);
+	class_pair	c = classify(tables->third, row);
+	__m512i		one = _mm512_add_epi8(all_positions(), _mm512_set1_epi8(1));
+	__m512i		two = _mm512_add_epi8(all_positions(), _mm512_set1_epi8(2));
+	__m512i		next = _mm512_permutexvar_epi8(one, _mm512_and_si512(b.low, b.high));
+	__m512i		third = _mm512_permutexvar_epi8(two, _mm512_and_si512(c.low, c.high));
+
+	return _mm512_test_epi8_mask(_mm512_ternarylogic_epi64(a.low, a.high, next, 0x80), third);
 }
 
 /* The words of a filter that eight hashes point to. */
@@ -183,23 +288,22 @@ dense_windows(const acd_tier *tier, const unsigned char *text, size_t from, size
 	return at;
 }
 
-#include "filter_kernel.h"
-
-/* The bytes 0 to 63. */
-TARGET static ACD_ALWAYS_INLINE __m512i
-all_positions(void)
+TARGET static ACD_ALWAYS_INLINE uint64_t
+start_mask(const unsigned char *classes, const unsigned char *p)
 {
-	return _mm512_setr_epi64(0x0706050403020100LL, 0x0F0E0D0C0B0A0908LL, 0x1716151413121110LL,
-							 0x1F1E1D1C1B1A1918LL, 0x2726252423222120LL, 0x2F2E2D2C2B2A2928LL,
-							 0x3736353433323130LL, 0x3F3E3D3C3B3A3938LL);
+	start_tables tables = start_tables_of(classes);
+
+	return starts_in(&tables, p);
 }
+
+#include "filter_kernel.h"
 
 /* Look at each start, in a filter of long keys or not. */
 TARGET static ACD_ALWAYS_INLINE size_t
 gather_starts(const acd_tier *tier, const unsigned char *text, size_t len, size_t from, size_t to,
 			  acd_hits *hits, bool long_keys)
 {
-	const unsigned char *classes = tier->classes;
+	start_tables tables = start_tables_of(tier->classes);
 	prober		p = prober_of(tier);
 	uint32_t	n = 0;
 	uint32_t	limit = hits->limit;
@@ -208,17 +312,19 @@ gather_starts(const acd_tier *tier, const unsigned char *text, size_t len, size_
 	for (; at < to && n <= limit; at += 64)
 	{
 		size_t		left = len - at;
-		__m512i		low = _mm512_maskz_loadu_epi8(low_bits(left), text + at);
-		uint64_t	next = class_mask(classes + 32, low) >> 1;
-		uint64_t	mask = class_mask(classes, low) & low_bits(to - at);
+		uint64_t	mask;
 
-		if (left > 64 && acd_class_has(classes + 32, text[at + 64]))
-			next |= UINT64_C(1) << 63;
-		else if (left <= 64)
-			next |= UINT64_C(1) << (left - 1);	/* for terms of one byte */
-		mask &= next;
+		if (ACD_LIKELY(left >= 64 + ACD_CLASS_BYTES - 1))
+			mask = starts_in(&tables, text + at);
+		else if (left > 64)
+			mask = starts_within(&tables, text + at, left);
+		else
+			mask = starts_of_row(&tables, _mm512_maskz_loadu_epi8(low_bits(left), text + at));
+		if (to - at < 64)
+			mask &= low_bits(to - at);
 		if (mask != 0)
 		{
+			__m512i		low = _mm512_maskz_loadu_epi8(low_bits(left), text + at);
 			__m512i		high = _mm512_maskz_loadu_epi8(left > 64 ? low_bits(left - 64) : 0, text + at + 64);
 			__m512i		positions = _mm512_maskz_compress_epi8(mask, all_positions());
 
@@ -245,10 +351,9 @@ gather_starts(const acd_tier *tier, const unsigned char *text, size_t len, size_
 TARGET static ACD_ALWAYS_INLINE size_t
 gather_row(const acd_tier *tier, const unsigned char *text, size_t len, size_t to, acd_hits *hits, bool long_keys)
 {
-	const unsigned char *classes = tier->classes;
+	start_tables tables = start_tables_of(tier->classes);
 	__m512i		row = _mm512_maskz_loadu_epi8(low_bits(len), text);
-	uint64_t	next = class_mask(classes + 32, row) >> 1 | UINT64_C(1) << (len - 1);
-	uint64_t	mask = class_mask(classes, row) & low_bits(to) & next;
+	uint64_t	mask = starts_of_row(&tables, row) & low_bits(to);
 	prober		p;
 	__m512i		positions;
 

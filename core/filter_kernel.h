@@ -5,9 +5,10 @@
  * The includer defines
  *	 NAME(x)		the name of function x for this instruction set
  *	 TARGET			attributes of its functions
- *	 PAIR_MASK(c, p) bits of the 64 bytes at p that are in the first class of
- *					c while the byte after them is in the second
- *	 PAIR_MASK_32(c, p) the same for 32 bytes
+ *	 START_MASK(c, p) bits of the 64 bytes at p that share a class of c, by
+ *					its first pair of tables, with the three bytes that follow
+ *					by the other pairs
+ *	 START_MASK_32(c, p) the same for 32 bytes
  *	 ONE_MASK(c, p)	bits of the 64 bytes at p that are in the first class
  * which may read ACD_READ bytes from p; or has DENSE_WINDOWS of its own.
  *
@@ -33,7 +34,7 @@ NAME(starts_of) (const acd_tier *tier, const unsigned char *text, size_t len,
 
 		if (ACD_UNLIKELY(len - at < ACD_READ))
 			p = acd_readable(p, len - at, copy);
-		mask = left > 32 ? PAIR_MASK(classes, p) : PAIR_MASK_32(classes, p);
+		mask = left > 32 ? START_MASK(classes, p) : START_MASK_32(classes, p);
 		if (left < 64)
 			mask &= (UINT64_C(1) << left) - 1;
 		while (mask != 0)

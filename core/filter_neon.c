@@ -12,11 +12,11 @@
 
 #define NAME(x)				x##_neon
 #define TARGET
-#define PAIR_MASK(c, p)		pair_mask(c, p, 64)
-#define PAIR_MASK_32(c, p)	pair_mask(c, p, 32)
+#define START_MASK(c, p)	start_mask(c, p, 64)
+#define START_MASK_32(c, p)	start_mask(c, p, 32)
 #define ONE_MASK(c, p)		one_mask(c, p)
 
-/* All bits of the bytes in a class are 1, of others 0. */
+/* The classes, a bit each, that 16 bytes are in. */
 static ACD_ALWAYS_INLINE uint8x16_t
 classify(const unsigned char *tables, const unsigned char *p)
 {
@@ -24,7 +24,7 @@ classify(const unsigned char *tables, const unsigned char *p)
 	uint8x16_t	low = vqtbl1q_u8(vld1q_u8(tables), vandq_u8(v, vdupq_n_u8(15)));
 	uint8x16_t	high = vqtbl1q_u8(vld1q_u8(tables + 16), vshrq_n_u8(v, 4));
 
-	return vtstq_u8(low, high);
+	return vandq_u8(low, high);
 }
 
 /* One bit for each byte, which is all 1 or all 0. */
@@ -39,14 +39,19 @@ bits_of(uint8x16_t v)
 	return (uint64_t) vaddv_u8(vget_low_u8(weighed)) | (uint64_t) vaddv_u8(vget_high_u8(weighed)) << 8;
 }
 
-/* Bits of the bytes that are in the first class, the next one in the second. */
+/* Bits of the bytes that are in one class with the three that follow. */
 static ACD_ALWAYS_INLINE uint64_t
-pair_mask(const unsigned char *classes, const unsigned char *p, unsigned n)
+start_mask(const unsigned char *classes, const unsigned char *p, unsigned n)
 {
 	uint64_t	mask = 0;
 
 	for (unsigned i = 0; i < n; i += 16)
-		mask |= bits_of(vandq_u8(classify(classes, p + i), classify(classes + 32, p + i + 1))) << i;
+	{
+		uint8x16_t	first = vandq_u8(classify(classes, p + i), classify(classes + 32, p + i + 1));
+		uint8x16_t	last = vandq_u8(classify(classes + 64, p + i + 2), classify(classes + 96, p + i + 3));
+
+		mask |= bits_of(vtstq_u8(first, last)) << i;
+	}
 	return mask;
 }
 
@@ -57,7 +62,11 @@ one_mask(const unsigned char *classes, const unsigned char *p)
 	uint64_t	mask = 0;
 
 	for (unsigned i = 0; i < 64; i += 16)
-		mask |= bits_of(classify(classes, p + i)) << i;
+	{
+		uint8x16_t	in = classify(classes, p + i);
+
+		mask |= bits_of(vtstq_u8(in, in)) << i;
+	}
 	return mask;
 }
 

@@ -8,18 +8,19 @@
 
 #define NAME(x)				x
 #define TARGET
-#define PAIR_MASK(c, p)		pair_mask(c, p, 64)
-#define PAIR_MASK_32(c, p)	pair_mask(c, p, 32)
+#define START_MASK(c, p)	start_mask(c, p, 64)
+#define START_MASK_32(c, p)	start_mask(c, p, 32)
 #define ONE_MASK(c, p)		one_mask(c, p)
 
-/* Bits of the bytes that are in the first class, the next one in the second. */
+/* Bits of the bytes that are in one class with the three that follow. */
 static inline uint64_t
-pair_mask(const unsigned char *classes, const unsigned char *p, unsigned n)
+start_mask(const unsigned char *classes, const unsigned char *p, unsigned n)
 {
 	uint64_t	mask = 0;
 
 	for (unsigned i = 0; i < n; i++)
-		if (acd_class_has(classes, p[i]) && acd_class_has(classes + 32, p[i + 1]))
+		if ((acd_classes_of(classes, p[i]) & acd_classes_of(classes + 32, p[i + 1]) &
+			 acd_classes_of(classes + 64, p[i + 2]) & acd_classes_of(classes + 96, p[i + 3])) != 0)
 			mask |= UINT64_C(1) << i;
 	return mask;
 }
@@ -31,7 +32,7 @@ one_mask(const unsigned char *classes, const unsigned char *p)
 	uint64_t	mask = 0;
 
 	for (unsigned i = 0; i < 64; i++)
-		mask |= (uint64_t) acd_class_has(classes, p[i]) << i;
+		mask |= (uint64_t) (acd_classes_of(classes, p[i]) != 0) << i;
 	return mask;
 }
 

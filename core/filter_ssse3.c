@@ -16,11 +16,11 @@
 
 #define NAME(x)				x##_ssse3
 #define TARGET				__attribute__((target("ssse3")))
-#define PAIR_MASK(c, p)		pair_mask(c, p, 64)
-#define PAIR_MASK_32(c, p)	pair_mask(c, p, 32)
+#define START_MASK(c, p)	start_mask(c, p, 64)
+#define START_MASK_32(c, p)	start_mask(c, p, 32)
 #define ONE_MASK(c, p)		one_mask(c, p)
 
-/* Bytes that are in no class become 0. */
+/* The classes, a bit each, that 16 bytes are in. */
 TARGET static ACD_ALWAYS_INLINE __m128i
 classify(const unsigned char *tables, const unsigned char *p)
 {
@@ -33,19 +33,19 @@ classify(const unsigned char *tables, const unsigned char *p)
 	return _mm_and_si128(low, high);
 }
 
-/* Bits of the bytes that are in the first class, the next one in the second. */
+/* Bits of the bytes that are in one class with the three that follow. */
 TARGET static ACD_ALWAYS_INLINE uint64_t
-pair_mask(const unsigned char *classes, const unsigned char *p, unsigned n)
+start_mask(const unsigned char *classes, const unsigned char *p, unsigned n)
 {
 	__m128i		zero = _mm_setzero_si128();
 	uint64_t	mask = 0;
 
 	for (unsigned i = 0; i < n; i += 16)
 	{
-		__m128i		no = _mm_or_si128(_mm_cmpeq_epi8(classify(classes, p + i), zero),
-									  _mm_cmpeq_epi8(classify(classes + 32, p + i + 1), zero));
+		__m128i		first = _mm_and_si128(classify(classes, p + i), classify(classes + 32, p + i + 1));
+		__m128i		last = _mm_and_si128(classify(classes + 64, p + i + 2), classify(classes + 96, p + i + 3));
 
-		mask |= (uint64_t) (~_mm_movemask_epi8(no) & 0xFFFF) << i;
+		mask |= (uint64_t) (~_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_and_si128(first, last), zero)) & 0xFFFF) << i;
 	}
 	return mask;
 }

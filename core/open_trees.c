@@ -138,8 +138,11 @@ typedef struct batch
 	uint64_t	windows[BATCH][ACD_MAX_STEP];	/* hashes; only with steps */
 	uint32_t	found[ACD_MAX_TIERS];	/* trees found so far */
 
-	/* Bytes that the two classes of each tier must hold. */
-	unsigned char seen[ACD_MAX_TIERS][2][256];
+	/* Bytes that the class of each tier with steps must hold. */
+	unsigned char seen[ACD_MAX_TIERS][256];
+
+	/* Classes of the tiers without, a bit each, that hold all bytes at one of the four places. */
+	unsigned	full[ACD_MAX_TIERS][ACD_CLASS_BYTES];
 } batch;
 
 /* Look for the trees of a batch as a scan would. */
@@ -172,9 +175,31 @@ look_for(const acd_machine *m, batch *b)
 	return found != 0;
 }
 
+/* Classes, a bit each, of two tables of 16 bytes that hold all bytes. */
+static unsigned
+full_classes(const unsigned char *tables)
+{
+	unsigned	full = 0xFF;
+
+	for (int i = 0; i < 32; i++)
+		full &= tables[i];
+	return full;
+}
+
+/* Would a start that begins with the path of a root be looked at, whatever follows? */
+static inline bool
+starts_pass(const acd_tier *t, const unsigned char *path, uint32_t known, const unsigned full[ACD_CLASS_BYTES])
+{
+	unsigned	common = 0xFF;
+
+	for (uint32_t o = 0; o < ACD_CLASS_BYTES; o++)
+		common &= o < known ? acd_classes_of(t->classes + 32 * o, path[o]) : full[o];
+	return common != 0;
+}
+
 /* Put a tree into the batch. */
 static inline void
-add_to_batch(batch *b, const unsigned char *prefix, uint32_t ref, unsigned char seen[2][256])
+add_to_batch(batch *b, const unsigned char *prefix, uint32_t ref, unsigned char seen[256])
 {
 	const acd_tier *t = b->tier;
 	uint32_t	n = b->n++;
@@ -188,9 +213,6 @@ add_to_batch(batch *b, const unsigned char *prefix, uint32_t ref, unsigned char 
 	if (t->step == 0)
 	{
 		ACD_PREFETCH(t->filter + (prefix_hash >> t->filter_shift) * 8);
-		seen[0][prefix[0]] = 1;
-		if (t->window > 1)
-			seen[1][prefix[1]] = 1;
 		return;
 	}
 
@@ -203,10 +225,10 @@ add_to_batch(batch *b, const unsigned char *prefix, uint32_t ref, unsigned char 
 		b->windows[n][o] = hash;
 		ACD_PREFETCH(t->filter + (hash >> t->filter_shift) * 8);
 		ACD_PREFETCH(t->offsets + acd_offsets_index(t, hash));
-		seen[0][prefix[o]] = 1;
+		seen[prefix[o]] = 1;
 	}
 	for (uint32_t i = t->step; i < t->window + t->step - 1; i++)
-		seen[0][prefix[i]] = 1;
+		seen[prefix[i]] = 1;
 }
 
 /* The first bytes, up to 8, of what leads to a node's end, as a little-endian word. */
@@ -290,6 +312,8 @@ check_root(const acd_machine *m, batch *b, uint32_t offset)
 	}
 	if (path < 1 || path < acd_prefix_len(b->tier, root[ACD_NODE_SIZE]))
 		return false;
+	if (b->tier->step == 0 && !starts_pass(b->tier, root + ACD_NODE_SIZE, path, b->full[tier]))
+		return false;
 	if ((label & ACD_NODE_ROOT_DEEP) != 0)
 		ref |= ACD_REF_DEEP;
 	if (acd_le32(root + ACD_NODE_TERM) != 0 && path == acd_prefix_len(b->tier, root[ACD_NODE_SIZE]))
@@ -298,16 +322,12 @@ check_root(const acd_machine *m, batch *b, uint32_t offset)
 	return true;
 }
 
-/* Do a tier's classes let all trees pass? */
+/* Does the class of a tier with steps let all trees pass? */
 static bool
-check_classes(const acd_tier *t, unsigned char seen[2][256])
+check_class(const acd_tier *t, const unsigned char seen[256])
 {
-	/* A term of one byte is looked for whatever follows it. */
-	bool		full = t->step == 0 && t->window == 1;
-
 	for (unsigned c = 0; c < 256; c++)
-		if ((seen[0][c] && !acd_class_has(t->classes, (unsigned char) c)) ||
-			((seen[1][c] || full) && !acd_class_has(t->classes + 32, (unsigned char) c)))
+		if (seen[c] && acd_classes_of(t->classes, (unsigned char) c) == 0)
 			return false;
 	return true;
 }
@@ -416,6 +436,9 @@ acd_open_trees(const acd_machine *m, acd_xxh64_state *checksum)
 	end = m->nodes_size - ACD_NODES_BACK;
 	if (!is_zero(m->nodes, ACD_NODES_FRONT) || !is_zero(m->nodes + end, ACD_NODES_BACK))
 		return false;
+	for (uint32_t t = 0; t < m->ntiers; t++)
+		for (int o = 0; o < ACD_CLASS_BYTES; o++)
+			b.full[t][o] = full_classes(m->tiers[t].classes + 32 * o);
 	while (offset < end)
 	{
 		const acd_tier *tier;
@@ -449,7 +472,7 @@ acd_open_trees(const acd_machine *m, acd_xxh64_state *checksum)
 	if (!look_for(m, &b) || nnodes != m->nnodes || nterms != m->nterms)
 		return false;
 	for (uint32_t t = 0; t < m->ntiers; t++)
-		if (b.found[t] != tier_groups(&m->tiers[t]) || !check_classes(&m->tiers[t], b.seen[t]))
+		if (b.found[t] != tier_groups(&m->tiers[t]) || !check_class(&m->tiers[t], b.seen[t]))
 			return false;
 	return true;
 }

@@ -42,13 +42,6 @@ length_class(uint32_t len)
 	return len < SHORT_LEN ? 0 : len < LONG_LEN ? 1 : 2;
 }
 
-/* Byte o of a key; the first ones without a look at memory that is elsewhere. */
-static inline unsigned char
-key_byte(const acd_key *key, uint32_t o)
-{
-	return o < 8 ? (unsigned char) (key->prefix >> (56 - 8 * o)) : key->bytes[o];
-}
-
 /* What the keys of some classes of length are like. */
 typedef struct summary
 {
@@ -70,7 +63,7 @@ find_windows(unsigned char windows[16], const acd_key *keys, uint32_t nkeys, uns
 	memset(windows, ACD_MAX_WINDOW, 16);
 	for (uint32_t k = 0; k < nkeys; k++)
 	{
-		unsigned char *w = &windows[key_byte(&keys[k], 0) >> 4];
+		unsigned char *w = &windows[acd_key_byte(&keys[k], 0) >> 4];
 
 		if ((classes >> length_class(keys[k].len) & 1) != 0 && keys[k].len < *w)
 			*w = (unsigned char) keys[k].len;
@@ -93,17 +86,17 @@ summarize(summary *s, const acd_key *keys, uint32_t nkeys, unsigned classes,
 	for (uint32_t k = 0; k < nkeys; k++)
 	{
 		uint32_t	len = keys[k].len;
-		uint32_t	window = windows[key_byte(&keys[k], 0) >> 4];
+		uint32_t	window = windows[acd_key_byte(&keys[k], 0) >> 4];
 		uint64_t	prefix = keys[k].prefix >> (64 - 8 * window);
 
-		if ((classes >> length_class(len) & 1) == 0 || (half < 16 && key_byte(&keys[k], 0) >> 4 != half))
+		if ((classes >> length_class(len) & 1) == 0 || (half < 16 && acd_key_byte(&keys[k], 0) >> 4 != half))
 			continue;
 		if (s->nterms == 0 || prefix != last)
 		{
 			s->prefixes++;
 			for (uint32_t i = 0; i < window; i++)
 			{
-				unsigned char c = key_byte(&keys[k], i);
+				unsigned char c = acd_key_byte(&keys[k], i);
 
 				s->letters[i] += !seen[i][c];
 				seen[i][c] = 1;
@@ -189,40 +182,6 @@ divide(const acd_key *keys, uint32_t nkeys, unsigned sets[3])
 				sets[d] = sets[c];
 }
 
-/* Let the byte c be in a class; buckets gives each high half its bit. */
-static void
-add_to_class(unsigned char *tables, unsigned char *buckets, unsigned char c)
-{
-	if (buckets[c >> 4] == 0)
-	{
-		unsigned	used = 0;
-
-		for (int i = 0; i < 16; i++)
-			used += buckets[i] != 0;
-		buckets[c >> 4] = (unsigned char) (1u << (used & 7));
-	}
-	tables[c & 15] |= buckets[c >> 4];
-	tables[16 + (c >> 4)] |= buckets[c >> 4];
-}
-
-/* Classes of the first two bytes, or of all bytes the windows can see. */
-static void
-fill_classes(acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
-{
-	unsigned char buckets[2][16] = {{0}};
-	unsigned char seen[2][256] = {{0}};
-	const acd_tier *t = &plan->tier;
-	uint32_t	span = t->step != 0 ? t->window + t->step - 1 : t->window < 2 ? t->window : 2;
-
-	for (uint32_t i = plan->first; i < plan->first + plan->nterms; i++)
-		for (uint32_t o = 0; o < span; o++)
-			seen[t->step != 0 ? 0 : o][key_byte(&keys[order[i]], o)] = 1;
-	for (unsigned s = 0; s < 2; s++)
-		for (unsigned c = 0; c < 256; c++)
-			if (seen[s][c] || (s == 1 && t->step == 0 && t->window == 1))
-				add_to_class(plan->classes + 32 * s, buckets[s], (unsigned char) c);
-}
-
 /* How many different bytes do the first bytes of the terms have? */
 static uint32_t
 alphabet(const acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
@@ -233,7 +192,7 @@ alphabet(const acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
 	for (uint32_t i = plan->first; i < plan->first + plan->nterms; i++)
 		for (uint32_t o = 0; o < LONG_LEN; o++)
 		{
-			unsigned char c = key_byte(&keys[order[i]], o);
+			unsigned char c = acd_key_byte(&keys[order[i]], o);
 
 			n += !seen[c];
 			seen[c] = 1;
@@ -440,7 +399,6 @@ plan_tiers(acd_tier_set *set, const acd_key *keys, uint32_t nkeys)
 			if ((sets[c] >> length_class(keys[k].len) & 1) != 0)
 				set->order[used++] = k;
 		choose_windows(plan, keys, nkeys, sets[c], set->order);
-		fill_classes(plan, keys, set->order);
 		set->ntiers++;
 	}
 }
@@ -466,6 +424,8 @@ acd_tiers_build(acd_tier_set *set, const acd_allocator *allocator, const acd_key
 	for (uint32_t i = 0; status == ACD_OK && i < set->ntiers; i++)
 	{
 		status = build_trees(set, &set->plans[i], keys, i);
+		if (status == ACD_OK)
+			acd_fill_classes(set, &set->plans[i], keys);
 		choose_sizes(&set->plans[i]);
 	}
 	if (status == ACD_OK)

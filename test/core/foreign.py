@@ -172,7 +172,7 @@ def tier_sections(strings, index):
     # Classes that every byte is in.
     record = struct.pack("<10IQ", len(groups), min(map(len, strings)), max(map(len, strings)),
                          window, 0, 8 if long_keys else window, bits, 0, bits, 0, multiplier)
-    record += bytes([window] * 16) + bytes([1] * 64)
+    record += bytes([window] * 16) + bytes([1] * 128)
     filters = struct.pack("<%dQ" % len(words), *words)
     table = b"".join(struct.pack("<II", *s) for s in slots)
     return record, filters, table, nodes + bytes(64), where, count

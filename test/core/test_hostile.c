@@ -443,6 +443,20 @@ test_handmade_automaton(void)
 	   "an output chain that is a cycle");
 }
 
+/* Is an artifact refused if one of its tables of 16 bytes is empty? */
+static bool
+lacks_bytes(const acd_machine *m, size_t table)
+{
+	acd_status	verdict;
+	bool		refused = false;
+
+	/* One word of them at a time: a term has its byte in some. */
+	for (size_t i = 0; i < 16; i += 4)
+		refused = refused || (acd_le32(m->bytes + table + i) != 0 &&
+							  open_changed(table + i, 0, &verdict) == ACD_ERR_CORRUPT);
+	return refused;
+}
+
 /* Forged filters, tables and nodes. */
 static void
 test_handmade_trees(void)
@@ -482,7 +496,10 @@ test_handmade_trees(void)
 		refused = refused && open_changed(table + at, ref ^ ACD_REF_WHOLE, &verdict) == ACD_ERR_CORRUPT;
 	}
 	ok(refused && trees > 0, "a prefix that is in the table as a term, and is not, or the converse");
-	ok(open_changed(tiers + ACD_TIER_CLASSES, 0, &verdict) == ACD_ERR_CORRUPT, "a class that lacks bytes");
+	for (size_t i = 0; i < ACD_CLASS_BYTES; i++)
+		for (size_t half = 0; half < 2; half++)
+			refused = refused && lacks_bytes(m, tiers + ACD_TIER_CLASSES + 32 * i + 16 * half);
+	ok(refused, "classes that lack bytes, at each of the four places");
 	ok(open_changed(tiers + ACD_TIER_WINDOW, 9, &verdict) == ACD_ERR_CORRUPT, "a window that is too long");
 	ok(open_changed(tiers + ACD_TIER_STEP, 1, &verdict) == ACD_ERR_CORRUPT, "a step where there is none");
 	ok(open_changed(tiers + ACD_TIER_MIN_LEN, 2, &verdict) == ACD_ERR_CORRUPT, "a shortest term that is too long");
