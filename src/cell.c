@@ -99,9 +99,8 @@ has_pair(const char *text, Size len, char first, const char seconds[2])
 	return false;
 }
 
-/* Does a text form hold an escape that could keep a term from matching? */
-static bool
-has_hiding_escape(int hides, const char *text, Size len)
+bool
+acdat_has_hiding_escape(int hides, const char *text, Size len)
 {
 	/* comments, CDATA and instructions divide text; a declaration comes first */
 	Size		declaration = len >= 5 && strncmp(text, "<?xml", 5) == 0 ? 1 : 0;
@@ -155,7 +154,7 @@ redact_cell(AcdatDecoder *decoder, const AcdatColumn *column, AcdatCell *cell)
 			rewrite_cell(decoder, column, cell);
 			return;
 		case ACDAT_SCAN_WHOLE:
-			if (!has_hiding_escape(column->hides, cell->data, cell->len) &&
+			if (!acdat_has_hiding_escape(column->hides, cell->data, cell->len) &&
 				!acdat_text_matches(generation->machines, generation->nmachines,
 									cell->data, cell->len))
 				return;

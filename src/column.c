@@ -327,11 +327,17 @@ acdat_redact_default(const AcdatDecoder *decoder, const AcdatColumn *column,
 	if (column->action != ACDAT_REDACT)
 		return NULL;
 
-	/* in an expression quotes are doubled and backslashes may escape */
-	if (generation->nmachines == 0 ||
-		(!has_doubled_quote(expression) && strchr(expression, '\\') == NULL &&
-		 !acdat_text_matches(generation->machines, generation->nmachines,
-							 expression, strlen(expression))))
+	/*
+	 * In an expression quotes are doubled and backslashes may escape, beside
+	 * what the type's text form escapes.
+	 */
+	if (generation->nmachines == 0)
+		return expression;
+	if (column->scan != ACDAT_SCAN_ALWAYS &&
+		!has_doubled_quote(expression) && strchr(expression, '\\') == NULL &&
+		!acdat_has_hiding_escape(column->hides, expression, strlen(expression)) &&
+		!acdat_text_matches(generation->machines, generation->nmachines,
+							expression, strlen(expression)))
 		return expression;
 	return pnstrdup(column->mask, column->mask_len);
 }

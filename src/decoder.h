@@ -339,6 +339,9 @@ extern void acdat_make_row(AcdatDecoder *decoder, AcdatPlan *plan, Relation rela
 extern void acdat_mask_oversize(AcdatDecoder *decoder, const AcdatPlan *plan, int column,
 								AcdatCell *cell, XLogRecPtr lsn);
 
+/* Does a text form hold one of these escapes (ACDAT_HIDE_*), so that a term need not match? */
+extern bool acdat_has_hiding_escape(int hides, const char *text, Size len);
+
 /* rewrite.c */
 
 /*

@@ -237,6 +237,18 @@ my @defaults = map { map { $_->{default} } grep { $_->{name} =~ /^[cd]/ } @{ $_-
 is(scalar(grep { $_ eq '[REDACTED]' } @defaults), 400, 'include-default: a default with a match is masked');
 is(scalar(grep { $_ eq "'Bob'::character varying" } @defaults), 400, 'include-default: and nothing else');
 
+# What a literal escapes could hide a term there as it could in a value.
+create_policy($node, $db, 'escapes', { "O'Brien" => '[1]', 'x"y' => '[2]', 'x&y' => '[3]' });
+$node->safe_psql($db, <<'SQL');
+CREATE TYPE quoting AS (a text);
+CREATE TABLE escapes (id int PRIMARY KEY, a text DEFAULT 'Mr. O''Brien', b quoting DEFAULT '("x""y")', c xml DEFAULT '<p>x&amp;y</p>',
+	d tsvector DEFAULT 'one', e text DEFAULT 'x&amp;y', f text DEFAULT '');
+SQL
+my ($escapes) = parse_lines(records_of("INSERT INTO escapes VALUES (1)", 'policy=escapes', 'include-default=on', 'actions=insert'));
+is_deeply({ map { $_->{name} => $_->{default} } @{ $escapes->{columns} } },
+	{ id => undef, (map { $_ => '[REDACTED]' } qw(a b c d)), e => "'x&amp;y'::text", f => "''::text" },
+	'include-default: escapes hide no term');
+
 # Escaped, doubled and beside a value this one would not fit a message.
 $node->safe_psql($db, q{DO $$ BEGIN EXECUTE format('CREATE TABLE huge_default (id int PRIMARY KEY, a text DEFAULT %L, b text DEFAULT %L)',
 	repeat(E'\x01', 100000000), 'Bob'); END $$});
