@@ -154,9 +154,9 @@ like($err, qr/policy name "none" is reserved/, 'no policy has that name');
 # ---- settings of the client ----
 
 my @rows = (
-	"INSERT INTO settings VALUES ('2024-03-04', '2024-03-04 05:06:07+00', '1 day 02:03:04', '\\xff00', 0.1, 1234.5, 'settings'::regclass)");
+	"INSERT INTO settings VALUES ('2024-03-04', '2024-03-04 05:06:07+00', '1 day 02:03:04', '\\xff00', 0.1, 1234.5, 'settings'::regclass, '(0.123456789012345,1)')");
 $node->safe_psql('postgres',
-	'CREATE TABLE settings (d date, z timestamptz, i interval, b bytea, f float4, m money, r regclass)');
+	'CREATE TABLE settings (d date, z timestamptz, i interval, b bytea, f float4, m money, r regclass, p point)');
 $node->safe_psql('postgres', $_) foreach @rows;
 my @options = ('policy=clean', 'format-version=2', 'add-tables=public.settings', 'include-timestamp=1');
 my @plain = changes($node, 'postgres', 'slot', \@options, peek => 1);

@@ -194,6 +194,20 @@ $node->safe_psql($db, "ALTER TABLE part RENAME TO part_old; ALTER TABLE fresh RE
 $stream->wait_for(qr/"swap done".*"C"/s);
 is((values_of('note', of_action('I', $stream->lines)))[-1],
 	'[REDACTED]', 'partitions of a table that took the name of another');
+
+# A parent becomes a child of a table with rules: its children follow.
+$node->safe_psql($db, <<"SQL");
+CREATE TABLE above (id int, note text);
+CREATE TABLE middle (id int, note text);
+CREATE TABLE below (extra text) INHERITS (middle);
+SELECT acdat.set_action('clean', 'mask', relation => 'above'), acdat.publish('clean');
+INSERT INTO below VALUES (1, 'before', 'not yet');
+SQL
+$stream->wait_for(qr/"not yet".*"C"/s);
+$node->safe_psql($db, "ALTER TABLE middle INHERIT above; INSERT INTO below VALUES (2, 'after', 'x'); SELECT pg_logical_emit_message(true, 'end', 'grown')");
+$stream->wait_for(qr/"grown".*"C"/s);
+is((values_of('note', of_action('I', $stream->lines)))[-1],
+	'[REDACTED]', 'children of a table that was made a child');
 $stream->stop;
 changes($node, $db, 'slot', ['policy=clean']);
 
@@ -232,6 +246,15 @@ SQL
 changes($node, $db, 'slot', ['policy=clean']);
 $row = row_of('UPDATE big SET n = 2');
 is_deeply($row, { id => 1, n => 2, lowered => '[REDACTED]' }, 'a source that was not looked at');
+
+# In a key it is masked always: the old row has no sources to look at.
+my @records = stream_of(<<'SQL');
+CREATE TABLE gk (name text, code text GENERATED ALWAYS AS (lower(name)) STORED PRIMARY KEY);
+INSERT INTO gk VALUES ('nobody');
+DELETE FROM gk;
+SQL
+like(columns_of($records[0])->{code}, qr/\A\[REDACTED\]~[0-9a-f]{16}\z/, 'a generated key');
+is_deeply(identity_of($records[1]), { code => columns_of($records[0])->{code} }, 'has the same form in the old row');
 
 $node->stop;
 done_testing();

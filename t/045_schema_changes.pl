@@ -160,6 +160,19 @@ is(row_of("ALTER TYPE mood RENAME VALUE 'calm' TO '$secret'; INSERT INTO moods V
 	'[REDACTED]', 'with a label renamed');
 is(row_of("ALTER TYPE mood RENAME TO feeling; INSERT INTO moods VALUES ('$secret')")->{m}, '[REDACTED]', 'and the type');
 
+# A rule for a type, by its number and by its name.
+$node->safe_psql($db, <<'SQL');
+CREATE DOMAIN private AS text;
+CREATE TABLE typed (id int, p private);
+SELECT acdat.set_action('clean', 'mask', type => 'private', argument => '<p>');
+SELECT acdat.publish('clean');
+SQL
+is(row_of("INSERT INTO typed VALUES (1, 'x')")->{p}, '<p>', 'a rule for a type');
+is(row_of("ALTER DOMAIN private RENAME TO hidden; INSERT INTO typed VALUES (2, 'x')")->{p}, '<p>', 'which was renamed');
+is(row_of("DROP DOMAIN hidden CASCADE; CREATE DOMAIN private AS varchar(9); ALTER TABLE typed ADD COLUMN p private; INSERT INTO typed VALUES (3, 'x')")->{p},
+	'<p>', 'which was dropped and made anew');
+$node->safe_psql($db, "DELETE FROM acdat.policy_rules; SELECT acdat.publish('clean')");
+
 # Values that were never written to the row.
 $node->safe_psql($db, <<"SQL");
 CREATE TABLE defaults (id int PRIMARY KEY);

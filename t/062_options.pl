@@ -249,6 +249,19 @@ is_deeply({ map { $_->{name} => $_->{default} } @{ $escapes->{columns} } },
 	{ id => undef, (map { $_ => '[REDACTED]' } qw(a b c d)), e => "'x&amp;y'::text", f => "''::text" },
 	'include-default: escapes hide no term');
 
+# Defaults name other objects, which can be renamed.
+$node->safe_psql($db, <<'SQL');
+CREATE SEQUENCE numbers;
+CREATE FUNCTION answer() RETURNS int LANGUAGE sql AS 'SELECT 42';
+CREATE TABLE named (id int PRIMARY KEY, s int DEFAULT nextval('numbers'), f int DEFAULT answer());
+SQL
+is_deeply(
+	[ map { [ map { $_->{default} } @{ $_->{columns} }[1, 2] ] } parse_lines(records_of(
+		'INSERT INTO named VALUES (1); ALTER SEQUENCE numbers RENAME TO others; INSERT INTO named VALUES (2); ALTER FUNCTION answer() RENAME TO reply; INSERT INTO named VALUES (3)',
+		'policy=clean', 'include-default=on', 'actions=insert')) ],
+	[ [ "nextval('numbers'::regclass)", 'answer()' ], [ "nextval('others'::regclass)", 'answer()' ], [ "nextval('others'::regclass)", 'reply()' ] ],
+	'include-default: with the names that objects had then');
+
 # Escaped, doubled and beside a value this one would not fit a message.
 $node->safe_psql($db, q{DO $$ BEGIN EXECUTE format('CREATE TABLE huge_default (id int PRIMARY KEY, a text DEFAULT %L, b text DEFAULT %L)',
 	repeat(E'\x01', 100000000), 'Bob'); END $$});
