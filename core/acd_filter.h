@@ -25,6 +25,7 @@
 #endif
 
 #define ACD_PAGE	4096
+#define ACD_SKIP	256			/* bytes that a filter skips at once */
 
 #if defined(__x86_64__) && defined(__GNUC__)
 #define ACD_X86		1

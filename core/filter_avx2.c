@@ -19,6 +19,7 @@
 #define START_MASK(c, p)	start_mask(c, p, 64)
 #define START_MASK_32(c, p)	start_mask(c, p, 32)
 #define ONE_MASK(c, p)		one_mask(c, p)
+#define NONE_IN(c, p)		none_in(c, p)
 
 /* The classes, a bit each, that 32 bytes are in. */
 TARGET static ACD_ALWAYS_INLINE __m256i
@@ -64,6 +65,17 @@ one_mask(const unsigned char *classes, const unsigned char *p)
 		mask |= (uint64_t) (uint32_t) ~_mm256_movemask_epi8(no) << i;
 	}
 	return mask;
+}
+
+/* Is none of the bytes in the first class? */
+TARGET static ACD_ALWAYS_INLINE bool
+none_in(const unsigned char *classes, const unsigned char *p)
+{
+	__m256i		seen = _mm256_setzero_si256();
+
+	for (unsigned i = 0; i < ACD_SKIP; i += 32)
+		seen = _mm256_or_si256(seen, classify(classes, p + i));
+	return _mm256_testz_si256(seen, seen) != 0;
 }
 
 #include "filter_kernel.h"

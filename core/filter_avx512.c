@@ -17,6 +17,7 @@
 #define NAME(x)				x##_avx512
 #define TARGET				__attribute__((target("avx512f,avx512bw,avx512dq,avx512vbmi,avx512vbmi2,bmi,bmi2,popcnt")))
 #define ONE_MASK(c, p)		one_mask(c, p)
+#define NONE_IN(c, p)		none_in(c, p)
 #define GATHER_BITS			12	/* log2 of words */
 #define DENSE_WINDOWS		dense_windows
 #define START_MASK(c, p)	start_mask(c, p)
@@ -61,6 +62,29 @@ one_mask(const unsigned char *tables, const unsigned char *p)
 	class_pair	halves = classify(pair_of(tables), _mm512_loadu_si512((const void *) p));
 
 	return _mm512_test_epi8_mask(halves.low, halves.high);
+}
+
+/* Bytes in which some are not 0 if any of the 64 bytes at p is in a class, or some were before. */
+TARGET static ACD_ALWAYS_INLINE __m512i
+seen_in(class_pair tables, const unsigned char *p, __m512i before)
+{
+	class_pair	halves = classify(tables, _mm512_loadu_si512((const void *) p));
+
+	return _mm512_ternarylogic_epi64(before, halves.low, halves.high, 0xF8);	/* a | (b & c) */
+}
+
+/* Is none of ACD_SKIP bytes in the class? */
+TARGET static ACD_ALWAYS_INLINE bool
+none_in(const unsigned char *classes, const unsigned char *p)
+{
+	class_pair	tables = pair_of(classes);
+	__m512i		seen = _mm512_setzero_si512();
+
+	seen = seen_in(tables, p, seen);
+	seen = seen_in(tables, p + 64, seen);
+	seen = seen_in(tables, p + 128, seen);
+	seen = seen_in(tables, p + 192, seen);
+	return _mm512_test_epi8_mask(seen, seen) == 0;
 }
 
 /* The tables of the four first bytes of terms. */

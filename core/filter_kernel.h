@@ -10,6 +10,7 @@
  *					by the other pairs
  *	 START_MASK_32(c, p) the same for 32 bytes
  *	 ONE_MASK(c, p)	bits of the 64 bytes at p that are in the first class
+ *	 NONE_IN(c, p)	whether none of the ACD_SKIP bytes at p is in it
  * which may read ACD_READ bytes from p; or has DENSE_WINDOWS of its own.
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
@@ -64,6 +65,17 @@ NAME(starts) (const acd_tier *tier, const unsigned char *text, size_t len,
 		NAME(starts_of) (tier, text, len, from, to, hits, false);
 }
 
+/* How many of n bytes, in steps of ACD_SKIP, go by before one is in the first class? */
+TARGET static ACD_NOINLINE size_t
+NAME(skip) (const unsigned char *classes, const unsigned char *p, size_t n)
+{
+	size_t		i = 0;
+
+	while (n - i >= ACD_SKIP && NONE_IN(classes, p + i))
+		i += ACD_SKIP;
+	return i;
+}
+
 /*
  * Look at windows while most of the text is bytes no term has: 64 bytes at a
  * time, probing only windows all of whose bytes some term could have.  Gives
@@ -92,6 +104,14 @@ NAME(sparse_windows) (const acd_tier *tier, const unsigned char *text, size_t le
 		const unsigned char *p = text + at;
 		uint64_t	mask = ONE_MASK(classes, p);
 		uint32_t	run = 1;
+
+		if (ACD_UNLIKELY(mask == 0))
+		{
+			size_t		skipped = 64 + NAME(skip) (classes, p + 64, to - at < len - at ? to - at - 64 : len - at - 64);
+
+			at += skipped - skipped % step;
+			continue;
+		}
 
 		/* All bytes of a window, not only its first. */
 		for (; run * 2 <= window; run *= 2)

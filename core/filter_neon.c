@@ -15,6 +15,7 @@
 #define START_MASK(c, p)	start_mask(c, p, 64)
 #define START_MASK_32(c, p)	start_mask(c, p, 32)
 #define ONE_MASK(c, p)		one_mask(c, p)
+#define NONE_IN(c, p)		none_in(c, p)
 
 /* The classes, a bit each, that 16 bytes are in. */
 static ACD_ALWAYS_INLINE uint8x16_t
@@ -68,6 +69,17 @@ one_mask(const unsigned char *classes, const unsigned char *p)
 		mask |= bits_of(vtstq_u8(in, in)) << i;
 	}
 	return mask;
+}
+
+/* Is none of the bytes in the first class? */
+static ACD_ALWAYS_INLINE bool
+none_in(const unsigned char *classes, const unsigned char *p)
+{
+	uint8x16_t	seen = vdupq_n_u8(0);
+
+	for (unsigned i = 0; i < ACD_SKIP; i += 16)
+		seen = vorrq_u8(seen, classify(classes, p + i));
+	return vmaxvq_u8(seen) == 0;
 }
 
 #include "filter_kernel.h"

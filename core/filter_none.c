@@ -11,6 +11,7 @@
 #define START_MASK(c, p)	start_mask(c, p, 64)
 #define START_MASK_32(c, p)	start_mask(c, p, 32)
 #define ONE_MASK(c, p)		one_mask(c, p)
+#define NONE_IN(c, p)		none_in(c, p)
 
 /* Bits of the bytes that are in one class with the three that follow. */
 static inline uint64_t
@@ -34,6 +35,16 @@ one_mask(const unsigned char *classes, const unsigned char *p)
 	for (unsigned i = 0; i < 64; i++)
 		mask |= (uint64_t) (acd_classes_of(classes, p[i]) != 0) << i;
 	return mask;
+}
+
+/* Is none of the bytes in the first class? */
+static inline bool
+none_in(const unsigned char *classes, const unsigned char *p)
+{
+	for (unsigned i = 0; i < ACD_SKIP; i += 64)
+		if (one_mask(classes, p + i) != 0)
+			return false;
+	return true;
 }
 
 #include "filter_kernel.h"

@@ -19,6 +19,7 @@
 #define START_MASK(c, p)	start_mask(c, p, 64)
 #define START_MASK_32(c, p)	start_mask(c, p, 32)
 #define ONE_MASK(c, p)		one_mask(c, p)
+#define NONE_IN(c, p)		none_in(c, p)
 
 /* The classes, a bit each, that 16 bytes are in. */
 TARGET static ACD_ALWAYS_INLINE __m128i
@@ -63,6 +64,17 @@ one_mask(const unsigned char *classes, const unsigned char *p)
 		mask |= (uint64_t) (~_mm_movemask_epi8(no) & 0xFFFF) << i;
 	}
 	return mask;
+}
+
+/* Is none of the bytes in the first class? */
+TARGET static ACD_ALWAYS_INLINE bool
+none_in(const unsigned char *classes, const unsigned char *p)
+{
+	__m128i		seen = _mm_setzero_si128();
+
+	for (unsigned i = 0; i < ACD_SKIP; i += 16)
+		seen = _mm_or_si128(seen, classify(classes, p + i));
+	return _mm_movemask_epi8(_mm_cmpeq_epi8(seen, _mm_setzero_si128())) == 0xFFFF;
 }
 
 #include "filter_kernel.h"

@@ -376,6 +376,53 @@ test_requests(void)
 	   "instruction sets have names");
 }
 
+/*
+ * Text that no window can be in goes by at once: two terms between digits, at
+ * each offset, one of them up to 700 bytes behind the other.
+ */
+static void
+test_gaps(void)
+{
+	static unsigned char text[2048];
+	static found_list got;
+	bool		passed = true;
+
+	for (size_t len = 8; passed && len <= 16; len++)
+	{
+		const char *strings[] = {"abcdefghijklmnop"};
+
+		set_free(&set);
+		set_clear(&set);
+		set_add(&set, 0, strings[0], len, 0, 0);
+		set_build(&set);
+		for (size_t gap = 0; passed && gap < 700; gap += len % 4 == 0 ? 1 : 13)
+			for (size_t before = 0; passed && before < 1300; before += gap % 4 == 0 ? 63 : 650)
+			{
+				acd_scan	scan = {.machines = set.pointers, .nmachines = 1, .kind = ACD_LEFTMOST_LONGEST};
+				size_t		second = before + len + gap;
+				size_t		size = second + len + gap % 5;
+
+				/* Every so often a letter, so that stretches begin and end anywhere; no period. */
+				for (size_t i = 0; i < size; i++)
+					text[i] = (unsigned char) (i * i % 331 == 7 && gap % 3 == 0 ? 'z' : '0' + (i * i / 7 + i) % 10);
+				memcpy(text + before, strings[0], len);
+				memcpy(text + second, strings[0], len);
+				for (unsigned which = 0; passed && forced_path(which, &scan); which++)
+				{
+					bool		any = false;
+
+					got.n = 0;
+					got.broken = false;
+					got.set = &set;
+					passed = acd_find(&scan, text, size, collect_match, &got) == ACD_OK && got.n == 2 &&
+						got.list[0].start == before && got.list[1].start == second &&
+						acd_contains(&scan, text + before + 1, size - before - 1, &any) == ACD_OK && any;
+				}
+			}
+	}
+	ok(passed, "terms behind text of other bytes only, at each offset");
+}
+
 int
 main(void)
 {
@@ -387,6 +434,7 @@ main(void)
 	test_page_end();
 	test_text_end();
 	test_requests();
+	test_gaps();
 	set_free(&set);
 	return done_testing();
 }
