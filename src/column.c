@@ -38,7 +38,7 @@ typedef struct TypeFindings
 	bool		lexemes;		/* stemmed words, which no term need match */
 	int			hides;			/* ACDAT_HIDE_* */
 	List	   *queue;			/* types still to be looked at */
-	const AcdatDecoder *decoder;
+	const AcdatDecoder *decoder;	/* whose plans depend on them, or NULL */
 } TypeFindings;
 
 static bool
@@ -64,7 +64,8 @@ look_at_composite(TypeFindings *findings, Oid typid)
 {
 	TupleDesc	desc = lookup_rowtype_tupdesc(typid, -1);
 
-	acdat_depend_on(findings->decoder, get_typ_typrelid(typid));
+	if (findings->decoder != NULL)
+		acdat_depend_on(findings->decoder, get_typ_typrelid(typid));
 	for (int i = 0; i < desc->natts; i++)
 	{
 		Form_pg_attribute attr = TupleDescAttr(desc, i);
@@ -142,6 +143,15 @@ look_through_type(const AcdatDecoder *decoder, Oid typid, TypeFindings *findings
 			look_at_scalar(findings, current);
 	}
 	list_free(findings->queue);
+}
+
+bool
+acdat_type_holds_text(Oid typid)
+{
+	TypeFindings findings;
+
+	look_through_type(NULL, typid, &findings);
+	return findings.text;
 }
 
 /* Is a type's output function this internal one, under any name? */

@@ -319,6 +319,9 @@ extern void acdat_depend_on(const AcdatDecoder *decoder, Oid relid);
 extern void acdat_plan_column(const AcdatDecoder *decoder, Form_pg_attribute attr,
 							  const AcdatDecision *decision, AcdatColumn *column);
 
+/* Can values of a type, or of a type that it is made of, hold text? */
+extern bool acdat_type_holds_text(Oid typid);
+
 /* A default's expression under the action of its column; NULL: not shown. */
 extern const char *acdat_redact_default(const AcdatDecoder *decoder, const AcdatColumn *column,
 										const char *expression);

@@ -15,7 +15,7 @@
 #include "utils/rel.h"
 #include "utils/snapmgr.h"
 
-#include "policy.h"
+#include "decoder.h"
 #include "sql.h"
 
 PG_FUNCTION_INFO_V1(acdat_explain);
@@ -41,18 +41,6 @@ rule_text(const AcdatRule *rule)
 	return "unknown";
 }
 
-/* Types that hold no text, so that "redact" passes them. */
-static bool
-holds_no_text(Oid typid)
-{
-	char		category;
-	bool		preferred;
-
-	typid = getBaseType(typid);
-	get_type_category_preferred(typid, &category, &preferred);
-	return strchr("BDGINTV", category) != NULL || typid == UUIDOID || typid == BYTEAOID;
-}
-
 static ArrayBuildState *
 add_text(ArrayBuildState *array, const char *str)
 {
@@ -65,7 +53,7 @@ column_warnings(const AcdatPolicy *policy, const AcdatDecision *decision, Form_p
 {
 	ArrayBuildState *warnings = NULL;
 	bool		passes = decision->action == ACDAT_REDACT && !policy->scan_all &&
-		holds_no_text(attr->atttypid);
+		!acdat_type_holds_text(attr->atttypid);
 
 	if (decision->conflict)
 		warnings = add_text(warnings, "rules of one rank contradict each other: the column is left out");

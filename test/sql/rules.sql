@@ -89,6 +89,14 @@ SELECT column_name, action, warnings FROM acdat.explain('p', 'grandchild');
 DROP TABLE grandchild, child, parent, mother;
 SELECT acdat.clear_action('p', relation, column_name) FROM acdat.policy_rules WHERE relation IS NOT NULL;
 
+-- which types hold text, as for streams
+CREATE TYPE numbers AS (a int, b int4range);
+CREATE TYPE words AS (a int, b text);
+CREATE TABLE types (a regclass, b macaddr, c int[], d numbers, e words, f money, g int4multirange, h xid, i "char");
+SELECT column_name, type, warnings FROM acdat.explain('p', 'types');
+DROP TABLE types;
+DROP TYPE numbers, words;
+
 -- written past the functions
 CREATE TABLE t (a text);
 INSERT INTO acdat.policy_rules (id, policy, action, relation, column_name) VALUES (14, 'p', 'mask', 't', 'a'), (15, 'p', 'null', 't', 'a');
