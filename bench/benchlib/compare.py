@@ -8,7 +8,7 @@ PEERS = ("match", "decode", "sql")
 # The metrics by which an engine is judged, by kind; a peer must be of the same kind.
 JUDGED = {"match": ("speed", "time", "size", "memory", "instructions"), "decode": ("wall", "instructions"),
           "sql": ("row", "instructions")}
-FLOORS = ("sql_scan", "sql_noop")
+FLOORS = ("sql_scan", "sql_noop", "sql_read")
 
 
 def together(*some_rows):

@@ -3,10 +3,14 @@
 A program is run twice, doing its operation once and twice; the difference is
 what one iteration costs, without start-up.  Decoding is run to the end of the
 stream and to its start instead, so that loading a policy is left out.  perf stat counts where it works,
-else callgrind on a small size (which hides AVX-512 from programs).
+else callgrind on a small size (which hides AVX-512 from programs).  What runs
+beside it does not change a count, so as many run at once as there are cores.
 """
 
+import concurrent.futures
 import dataclasses
+import os
+import queue
 import re
 import shutil
 import subprocess
@@ -16,6 +20,7 @@ from benchlib import building, cli, context, database, decode, match, paths, reg
 
 TIER = "tiny"
 TIMEOUT = 600
+BUFFERS = "2048"                    # of a stand-alone backend: setting up more would be most of what it does
 SCRIPTS = (".py", ".pl", ".sh")     # an interpreter's instructions say little
 
 
@@ -98,46 +103,92 @@ class Counter:
             self.driver.close()
 
 
-def count_workload(workload, engine, command, run, use_perf):
-    files = match.files_of(workload, workload.sizes[TIER])
+def count_workload(workload, engine, command, files, report, use_perf):
+    """The rows of an engine at a workload."""
+    counted = []
     counter = None
     try:
         counter = Counter(command, files, use_perf)
         for operation in workload.operations:
             count = counter.count(operation)
             if count:
-                run.write([rows.single(workload.id, engine.id, operation, "instructions", count, "instructions")])
+                counted.append(rows.single(workload.id, engine.id, operation, "instructions", count, "instructions"))
     except (building.Skip, subprocess.TimeoutExpired) as problem:
-        run.report(f"skipped {engine.id} at {workload.id}: {problem}")
+        report(f"skipped {engine.id} at {workload.id}: {problem}")
     finally:
         if counter is not None:
             counter.close()
+    return counted
+
+
+def at_once(function, jobs, run, done):
+    """Write the rows that function(job) gives for each job, in the order of the jobs."""
+    with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        try:
+            for job, counted in zip(jobs, pool.map(function, jobs)):
+                run.write(counted)
+                run.report(done(job))
+        finally:
+            pool.shutdown(wait=False, cancel_futures=True)
 
 
 def count_match(workloads, engines, run, use_perf):
     commands = building.build_all([e for e in engines if e.kind == "match"], run.report)
+    jobs = []
     for workload in workloads:
+        files = match.files_of(workload, workload.sizes[TIER])
         terms = len(texts.words.dictionary(workload.dictionary))
         for engine in engines:
             limit = engine.directives().get("max-terms")
             if engine.id in commands and engine.adapter.suffix not in SCRIPTS and not (limit and terms > int(limit[0])):
-                count_workload(workload, engine, commands[engine.id], run, use_perf)
-        run.report(f"{workload.id} counted")
+                jobs.append((workload, engine, commands[engine.id], files))
+    at_once(lambda job: count_workload(*job, run.report, use_perf), jobs, run,
+            lambda job: f"{job[0].id} {job[1].id} counted")
 
 
 # ---- decode and SQL, in a stand-alone backend ----
 
 @dataclasses.dataclass
-class Alone:
-    """A stopped server whose backend runs alone, its statements on standard input."""
-    home: server.Server
-    use_perf: bool
+class Job:
+    """What a statement costs: the longer script's instructions without the shorter one's."""
+    dataset: str
+    engine: str
+    operation: str
+    database: str
+    settings: str
+    less: str
+    more: str
 
-    def count(self, name, settings, less, more):
-        command = [str(self.home.bin / "postgres"), "--single", "-D", str(self.home.work / "data"), name]
-        settings = settings.replace(";", "\n") + "\n"
-        return difference(command, settings + less + "\n", settings + more + "\n", self.use_perf,
-                          cwd=self.home.work, env=self.home.environment, **self.home.as_user())
+
+class Alone:
+    """A stopped server whose backends run alone, each in a copy of the data, their statements on standard input."""
+
+    def __init__(self, home, use_perf):
+        self.home = home
+        self.use_perf = use_perf
+        self.free = queue.SimpleQueue()
+        for number in range(os.cpu_count()):
+            copy = home.work / f"alone{number}"
+            shutil.copytree(home.work / "data", copy)
+            if home.user:
+                for path in (copy, *copy.rglob("*")):
+                    os.chown(path, home.user.pw_uid, home.user.pw_gid)
+            self.free.put(copy)
+
+    def count(self, job):
+        """The row of a job, in a list."""
+        data = self.free.get()
+        try:
+            command = [str(self.home.bin / "postgres"), "--single", "-B", BUFFERS, "-D", str(data), job.database]
+            settings = job.settings.replace(";", "\n") + "\n"
+            count = difference(command, settings + job.less + "\n", settings + job.more + "\n", self.use_perf,
+                               cwd=self.home.work, env=self.home.environment, **self.home.as_user())
+            return [rows.single(job.dataset, job.engine, job.operation, "instructions", count, "instructions")]
+        except (building.Skip, subprocess.TimeoutExpired) as problem:
+            self.home.report(f"skipped {job.engine} {job.operation} at {job.dataset}: {problem}")
+            return []
+        finally:
+            self.free.put(data)
 
 
 def count_server(by_kind, engines, run, use_perf):
@@ -161,25 +212,19 @@ def count_server(by_kind, engines, run, use_perf):
                 size = decode.counted(stream, fitted, run)
                 sizes |= decode.sizes_for(stream, fitted, size, plugins)
                 query = decode.peek_query(stream, fitted, slot, "count(*)")
-                jobs.append((workload.id, plugin.id, "peek", stream.database, stream.settings,
-                             query.replace(stream.end, start), query))
+                jobs.append(Job(workload.id, plugin.id, "peek", stream.database, stream.settings,
+                                query.replace(stream.end, start), query))
             home.sql(f"SELECT pg_drop_replication_slot('{stream.base}')")
         for workload in by_kind.get("sql", []):
             name = f"bench_{workload.id}"
             sqlbench.load(home, name, workload, workload.sizes[TIER], engines)
             for engine in sqlbench.read_statements(engines, workload, home, run):
-                jobs += [(workload.id, engine.id, f"{operation} +0", name, "", statement + ";",
-                          f"{statement};\n{statement};")
+                jobs += [Job(workload.id, engine.id, f"{operation} +0", name, "", statement + ";",
+                             f"{statement};\n{statement};")
                          for operation, statement in engine.by_operation.items()]
         home.shut_down()
-        alone = Alone(home, use_perf)
-        for dataset, engine, operation, name, settings, less, more in jobs:
-            try:
-                count = alone.count(name, settings, less, more)
-                run.write([rows.single(dataset, engine, operation, "instructions", count, "instructions")])
-                run.report(f"{dataset} {engine} {operation} counted")
-            except (building.Skip, subprocess.TimeoutExpired) as problem:
-                run.report(f"skipped {engine} {operation} at {dataset}: {problem}")
+        at_once(Alone(home, use_perf).count, jobs, run,
+                lambda job: f"{job.dataset} {job.engine} {job.operation} counted")
     finally:
         home.stop()
 

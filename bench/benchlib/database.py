@@ -8,6 +8,7 @@ BASE = """
 CREATE DATABASE bench_base;
 \\c bench_base
 CREATE FUNCTION bench_noop(text) RETURNS integer LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'bench_noop';
+CREATE FUNCTION bench_read(text) RETURNS boolean LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'bench_noop';
 CREATE FUNCTION bench_noop_false(text) RETURNS boolean LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE AS 'bench_noop';
 CREATE FUNCTION bench_textbook_contains(text, text) RETURNS boolean LANGUAGE c IMMUTABLE STRICT PARALLEL SAFE
 	AS 'bench_textbook';

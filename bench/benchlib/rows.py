@@ -147,12 +147,19 @@ def first_match(path, prefix):
         return ""
 
 
+def commit():
+    """The commit, "-dirty" if a file that could change a result is not as it is there."""
+    name = output("git", "describe", "--always", "--abbrev=12")
+    changed = output("git", "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(exclude,top)bench/results")
+    return name + ("-dirty" if name and changed else "")
+
+
 def machine_facts():
     """What the figures depend on and no reader could guess."""
     cache = output("getconf", "LEVEL2_CACHE_SIZE")
     return {
         "date": time.strftime("%Y-%m-%d %H:%M UTC", time.gmtime()),
-        "commit": output("git", "describe", "--always", "--dirty", "--abbrev=12"),
+        "commit": commit(),
         "processor": first_match("/proc/cpuinfo", "model name") or platform.processor(),
         "cores": str(os.cpu_count()),
         "L2 bytes": cache,
