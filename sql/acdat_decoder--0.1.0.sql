@@ -1278,7 +1278,7 @@ BEGIN
 		SELECT 'superuser' AS power WHERE target.rolsuper
 		UNION ALL SELECT 'createrole' WHERE target.rolcreaterole
 		UNION ALL SELECT format('member of %s', r.rolname) FROM pg_roles r
-			WHERE r.rolname IN ('pg_read_all_data', 'pg_read_server_files', 'pg_write_server_files',
+			WHERE r.rolname IN ('pg_read_all_data', 'pg_read_all_stats', 'pg_read_server_files', 'pg_write_server_files',
 					'pg_execute_server_program') AND pg_has_role(target.oid, r.oid, 'MEMBER')
 		UNION ALL SELECT format('member of superuser %s', quote_ident(r.rolname)) FROM pg_roles r
 			WHERE r.rolsuper AND r.oid <> target.oid AND pg_has_role(target.oid, r.oid, 'MEMBER')) AS p;
