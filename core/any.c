@@ -12,7 +12,7 @@
  */
 #include "acd_sweep.h"
 
-#define FEW_STARTS		4			/* up to so many a window can belong to are looked up at once */
+#define FEW_STARTS		4			/* up to so many a window can belong to are looked up before it is known to which */
 
 /* Something matches. */
 static inline acd_status
@@ -110,8 +110,9 @@ acd_any_starts(acd_sweep *sweep)
 
 /*
  * Follow a window that passed the filter to the end, for starts from "from"
- * on and before "to".  The table's slots for all starts it can belong to are
- * loaded while its offsets are, and the filter of prefixes is not asked.
+ * on and before "to".  Where it can belong to few starts, the table's slots for
+ * all of them are loaded while its offsets are, and the filter of prefixes is
+ * not asked; else only those that the offsets name are looked up.
  */
 static acd_status
 take_window(acd_sweep *sweep, const acd_machine *machine, const acd_tier *tier, size_t window,
@@ -119,19 +120,26 @@ take_window(acd_sweep *sweep, const acd_machine *machine, const acd_tier *tier, 
 {
 	size_t		low = window < from + tier->step ? from : window - tier->step + 1;
 	size_t		high = window < to ? window + 1 : to;
+	bool		few = tier->step <= FEW_STARTS;
 	uint64_t	hashes[ACD_MAX_STEP];
 	uint32_t	refs[ACD_MAX_STEP];
 	uint32_t	offsets;
 
-	for (size_t p = low; p < high; p++)
-	{
-		hashes[p - low] = acd_prefix_hash_at(tier, sweep->text, sweep->len, p);
-		ACD_PREFETCH(tier->table + (hashes[p - low] >> tier->table_shift) * ACD_PREFIX_SLOT_SIZE);
-	}
+	if (few)
+		for (size_t p = low; p < high; p++)
+		{
+			hashes[p - low] = acd_prefix_hash_at(tier, sweep->text, sweep->len, p);
+			ACD_PREFETCH(tier->table + (hashes[p - low] >> tier->table_shift) * ACD_PREFIX_SLOT_SIZE);
+		}
 	offsets = acd_offsets_at(tier, sweep->text, sweep->len, window);
 	for (size_t p = low; p < high; p++)
 	{
-		refs[p - low] = (offsets >> (window - p) & 1) != 0 ? acd_tier_lookup(tier, hashes[p - low]) : 0;
+		refs[p - low] = 0;
+		if ((offsets >> (window - p) & 1) == 0)
+			continue;
+		if (!few)
+			hashes[p - low] = acd_prefix_hash_at(tier, sweep->text, sweep->len, p);
+		refs[p - low] = acd_tier_lookup(tier, hashes[p - low]);
 		ACD_PREFETCH_TWO(machine->nodes + (refs[p - low] & ACD_REF_MASK), 2 * ACD_NODE_SIZE);
 	}
 	for (size_t p = low; p < high; p++)
@@ -156,8 +164,6 @@ acd_any_windows(acd_sweep *sweep, size_t *pos, bool *begun)
 	acd_status	status = ACD_OK;
 	acd_hits	hits;
 
-	if (step > FEW_STARTS)
-		return ACD_OK;
 	hits.limit = 0;
 	for (hits.n = 0; status == ACD_OK && hits.n == 0 && *pos < last;)
 	{
