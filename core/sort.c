@@ -5,6 +5,8 @@
  * A bottom-up merge sort: stable, no recursion, memory from the caller's
  * allocator.  Each comparison costs at most the bytes of the string it moves,
  * so that a level costs at most the bytes of all strings, whatever they share.
+ * Strings that ascend, as they do in files people keep in order, are left where
+ * they are.
  *
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
@@ -40,6 +42,16 @@ key_less(const acd_key *b, const acd_key *a)
 	return b->len < a->len;
 }
 
+/* Do the keys ascend already? */
+static bool
+is_sorted(const acd_key *keys, size_t nkeys)
+{
+	for (size_t i = 1; i < nkeys; i++)
+		if (key_less(&keys[i], &keys[i - 1]))
+			return false;
+	return true;
+}
+
 /* Merge from[lo, mid) and from[mid, hi) into to[lo, hi). */
 static void
 merge_runs(const acd_key *from, acd_key *to, size_t lo, size_t mid, size_t hi)
@@ -72,6 +84,8 @@ acd_sort_keys(const acd_allocator *allocator, acd_key *keys, size_t nkeys)
 	for (size_t i = 0; i < nkeys; i++)
 		keys[i].prefix = key_prefix(keys[i].bytes, keys[i].len);
 
+	if (is_sorted(keys, nkeys))
+		return ACD_OK;
 	scratch = acd_alloc_array(allocator, nkeys, sizeof(acd_key));
 	if (scratch == NULL)
 		return ACD_ERR_NOMEM;

@@ -190,6 +190,9 @@ alphabet(const acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
 	uint32_t	n = 0;
 
 	for (uint32_t i = plan->first; i < plan->first + plan->nterms; i++)
+	{
+		if (i > plan->first && keys[order[i]].prefix == keys[order[i - 1]].prefix)
+			continue;
 		for (uint32_t o = 0; o < LONG_LEN; o++)
 		{
 			unsigned char c = acd_key_byte(&keys[order[i]], o);
@@ -197,6 +200,7 @@ alphabet(const acd_tier_plan *plan, const acd_key *keys, const uint32_t *order)
 			n += !seen[c];
 			seen[c] = 1;
 		}
+	}
 	return n;
 }
 
@@ -219,6 +223,9 @@ choose_prefix(const acd_tier_plan *plan, const acd_key *keys, const uint32_t *or
 	{
 		uint32_t	same = 0;
 
+		/* A prefix has 8 bytes at least, and these are at hand. */
+		if (i > plan->first && keys[order[i]].prefix == keys[order[i - 1]].prefix)
+			same = 8;
 		if (i > plan->first)
 			while (same < prefix && keys[order[i]].bytes[same] == keys[order[i - 1]].bytes[same])
 				same++;
