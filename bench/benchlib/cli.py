@@ -8,7 +8,7 @@ import signal
 import sys
 import time
 
-from benchlib import building, context, match, paths, progress, registry, rows, setup, words
+from benchlib import building, context, filejob, match, paths, progress, registry, rows, setup, words
 
 DESCRIPTION = """\
 Measure acdat_decoder against its peers: matchers, logical decoding, SQL.
@@ -35,7 +35,7 @@ def parse(arguments):
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     selection = argparse.ArgumentParser(add_help=False)
-    selection.add_argument("--kind", help="only match, decode, sql or publish (comma-separated)")
+    selection.add_argument("--kind", help="only match, file, decode, sql or publish (comma-separated)")
     selection.add_argument("--engines", help="only these engine ids (comma-separated)")
     selection.add_argument("--workloads", help="only these workload ids (comma-separated)")
     selection.add_argument("--ways", help="decode only: peek, recvlogical, receiver (comma-separated)")
@@ -66,7 +66,7 @@ def parse(arguments):
 
 def selected(options, tier):
     """(engines, workloads) of the request, by tier."""
-    kinds = options.kind.split(",") if options.kind else ["match", "decode", "sql", "publish"]
+    kinds = options.kind.split(",") if options.kind else ["match", "file", "decode", "sql", "publish"]
     engines = registry.chosen(registry.engines(), options.engines, lambda e: e.default, "engine")
     if options.engines:
         engines += [e for e in registry.engines() if e.kind in ("oracle", "floor") and e not in engines]
@@ -136,6 +136,8 @@ def run_kinds(run, engines, workloads):
         by_kind.setdefault(workload.kind, []).append(workload)
     if "match" in by_kind:
         match.run(by_kind["match"], engines, run)
+    if "file" in by_kind:
+        filejob.run(by_kind["file"], engines, run)
     if by_kind.keys() & {"decode", "sql", "publish"}:
         from benchlib import database
         database.run(by_kind, engines, run)

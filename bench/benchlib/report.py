@@ -182,6 +182,22 @@ def chart(page, results, workload, operation, metric, unit):
         page.chart(name, f"{workload.label}: {operation}", unit, entries)
 
 
+# ---- file ----
+
+def file_pages(page, results):
+    for workload in results.datasets("file"):
+        lines = results.get(workload.id, "", "lines", "count")
+        ours = results.get(workload.id, "acdat_replace", "replace", "time")
+        page.heading("From file to file")
+        page.add(f"`{workload.id}`: {workload.label}, {int(lines.value):,} lines. Whole programs, building included.", "")
+        body = []
+        for engine in results.engines_of(workload.id):
+            times_of = {m: results.get(workload.id, engine, "replace", m) for m in ("time", "cpu", "memory")}
+            if times_of["time"]:
+                body.append([results.label(engine), *map(shown, times_of.values()), ratio_text(times_of["time"], ours)])
+        page.table(["program", "wall s", "CPU s", "peak MiB", "wall / acdat replace"], body)
+
+
 # ---- decode ----
 
 def decode_pages(page, results):
@@ -391,6 +407,7 @@ def write(folders, out):
     against_wal2json(page, results)
     against_peers(page, results)
     match_pages(page, results)
+    file_pages(page, results)
     decode_pages(page, results)
     sql_pages(page, results)
     counts_page(page, results)

@@ -3,6 +3,13 @@
  *		Runs one match engine over one dictionary and one text.
  *
  * usage: driver TERMS TEXT
+ *        driver --file TERMS IN OUT
+ *        driver --run PROGRAM ARGUMENT...
+ *
+ * The second form copies IN to OUT with the matches of each line replaced, in
+ * memory that does not grow with IN, and ends.  The third runs another program
+ * and prints its wall and CPU seconds and its peak of memory in KiB: the peak of a
+ * child begins with its parent's size, and a driver is small.
  *
  * TERMS holds one term a line, TEXT one row a line.  Commands come on
  * standard input, one a line, and each is answered by one line:
@@ -26,7 +33,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
 #include <time.h>
+#include <unistd.h>
 
 typedef struct session
 {
@@ -313,6 +323,88 @@ read_text(session *s, const char *path)
 		fail("out of memory", "");
 }
 
+/* ---- a job from file to file ---- */
+
+#define FILE_BUFFER		(256 * 1024)
+
+/* Replace in whole lines; returns the bytes that are left, of a line not whole yet. */
+static size_t
+replace_lines(session *s, unsigned char *in, size_t len, bool last, unsigned char *out, FILE *to)
+{
+	unsigned char *p = in;
+	unsigned char *o = out;
+
+	while (p < in + len)
+	{
+		size_t		rest = len - (size_t) (p - in);
+		unsigned char *newline = memchr(p, '\n', rest);
+
+		if (newline == NULL && !last)
+			break;
+		o += match_engine.replace(s->engine, p, newline != NULL ? (size_t) (newline - p) : rest, o);
+		if (newline != NULL)
+			*o++ = '\n';
+		p = newline != NULL ? newline + 1 : in + len;
+	}
+	if (fwrite(out, 1, (size_t) (o - out), to) != (size_t) (o - out))
+		fail("cannot write", "");
+	len -= (size_t) (p - in);
+	memmove(in, p, len);
+	return len;
+}
+
+static int
+replace_file(session *s, const char *from, const char *to)
+{
+	FILE	   *in = fopen(from, "rb");
+	FILE	   *out = fopen(to, "wb");
+	unsigned char *text = calloc(1, FILE_BUFFER + 64);
+	unsigned char *replaced = malloc((size_t) FILE_BUFFER * (REPLACEMENT_LEN + 1) + 64);
+	size_t		len = 0;
+	size_t		n;
+
+	if (in == NULL || out == NULL || text == NULL || replaced == NULL || match_engine.replace == NULL)
+		fail("cannot begin", "");
+	setvbuf(in, NULL, _IONBF, 0);
+	setvbuf(out, NULL, _IONBF, 0);
+	while ((n = fread(text + len, 1, FILE_BUFFER - len, in)) > 0)
+	{
+		len = replace_lines(s, text, len + n, false, replaced, out);
+		if (len == FILE_BUFFER)
+			fail("a line is too long", "");
+	}
+	replace_lines(s, text, len, true, replaced, out);
+	if (ferror(in) || fclose(out) != 0)
+		fail("cannot copy", "");
+	return 0;
+}
+
+static int
+run_program(char **argv)
+{
+	struct timespec begin;
+	struct timespec end;
+	struct rusage usage;
+	int			status;
+	pid_t		pid;
+
+	clock_gettime(CLOCK_MONOTONIC, &begin);
+	pid = fork();
+	if (pid == 0)
+	{
+		execv(argv[0], argv);
+		_exit(127);
+	}
+	if (pid < 0 || wait4(pid, &status, 0, &usage) != pid || !WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		fail("failed:", argv[0]);
+	clock_gettime(CLOCK_MONOTONIC, &end);
+	printf("%.6f %.6f %ld\n",
+		   (double) (end.tv_sec - begin.tv_sec) + (double) (end.tv_nsec - begin.tv_nsec) / 1e9,
+		   (double) (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+		   (double) (usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) / 1e6, usage.ru_maxrss);
+	return 0;
+}
+
 static bool
 answer_command(session *s, const char *line)
 {
@@ -363,6 +455,16 @@ main(int argc, char **argv)
 	long		before;
 	char		line[8192];
 
+	if (argc > 2 && strcmp(argv[1], "--run") == 0)
+		return run_program(argv + 2);
+	if (argc == 5 && strcmp(argv[1], "--file") == 0)
+	{
+		s.terms = split_lines(read_file(argv[2]), &s.nterms);
+		s.engine = match_engine.build(s.terms, s.nterms);
+		if (s.engine == NULL)
+			fail("the engine cannot be built", "");
+		return replace_file(&s, argv[3], argv[4]);
+	}
 	if (argc != 3)
 		fail("usage: driver TERMS TEXT", "");
 	s.terms = split_lines(read_file(argv[1]), &s.nterms);

@@ -150,8 +150,51 @@ impl<E: Engine> Session<E> {
     }
 }
 
+/// Copy a file with the matches of each line replaced: driver.c's --file.
+fn replace_file<E: Engine>(terms: &str, from: &str, to: &str) {
+    const BUFFER: usize = 256 * 1024;
+    let (_, terms) = read_lines(terms);
+    let engine = E::build(&terms);
+    let mut input = std::io::BufReader::with_capacity(BUFFER, std::fs::File::open(from).expect("cannot read"));
+    let mut output = std::fs::File::create(to).expect("cannot write");
+    let mut carried: Vec<u8> = Vec::new();
+    let mut replaced: Vec<u8> = Vec::with_capacity(2 * BUFFER);
+    loop {
+        let bytes = input.fill_buf().expect("cannot read");
+        let read = bytes.len();
+        let mut rest = bytes;
+        while let Some(at) = rest.iter().rposition(|&byte| byte == b'\n') {
+            // Whole lines; the first may have begun before.
+            for line in rest[..at].split(|&byte| byte == b'\n') {
+                if carried.is_empty() {
+                    engine.replace(line, &mut replaced).expect("unsupported");
+                } else {
+                    carried.extend_from_slice(line);
+                    engine.replace(&carried, &mut replaced).expect("unsupported");
+                    carried.clear();
+                }
+                replaced.push(b'\n');
+            }
+            rest = &rest[at + 1..];
+        }
+        carried.extend_from_slice(rest);
+        if read == 0 && !carried.is_empty() {
+            engine.replace(&carried, &mut replaced).expect("unsupported");
+        }
+        output.write_all(&replaced).expect("cannot write");
+        replaced.clear();
+        if read == 0 {
+            return;
+        }
+        input.consume(read);
+    }
+}
+
 pub fn main<E: Engine>() {
     let arguments: Vec<String> = std::env::args().collect();
+    if arguments.len() == 5 && arguments[1] == "--file" {
+        return replace_file::<E>(&arguments[2], &arguments[3], &arguments[4]);
+    }
     assert!(arguments.len() == 3, "usage: driver TERMS TEXT");
     let (_, terms) = read_lines(&arguments[1]);
     let before = status_kib("VmRSS:");
