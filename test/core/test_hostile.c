@@ -557,8 +557,8 @@ test_handmade(void)
 	ok(open_changed(term + ACD_TERM_REPLACEMENT, UINT32_MAX, &verdict) == ACD_ERR_CORRUPT, "a replacement outside");
 	ok(open_changed(term + ACD_TERM_REPLACEMENT, (uint32_t) (m->replacements_size / ACD_REPLACEMENT_UNIT),
 					&verdict) == ACD_ERR_CORRUPT, "a replacement behind the last");
-	ok(open_changed((size_t) (m->replacements - m->bytes), (uint32_t) m->replacements_size, &verdict) == ACD_ERR_CORRUPT,
-	   "a replacement that is too long");
+	ok(open_changed((size_t) (m->replacements - m->bytes), (uint32_t) m->replacements_size,
+					&verdict) == ACD_ERR_CORRUPT, "a replacement that is too long");
 	ok(open_changed(term + ACD_TERM_NODE, 8, &verdict) == ACD_ERR_CORRUPT, "a term in another's node");
 	ok(open_changed(ACD_AT_TERMS, 0, &verdict) == ACD_ERR_CORRUPT, "no terms");
 	ok(open_changed(ACD_AT_FLAGS, 1, &verdict) == ACD_ERR_VERSION, "a flag of the future");
