@@ -46,8 +46,9 @@ start_mask(const unsigned char *classes, const unsigned char *p, unsigned n)
 	{
 		__m256i		first = _mm256_and_si256(classify(classes, p + i), classify(classes + 32, p + i + 1));
 		__m256i		last = _mm256_and_si256(classify(classes + 64, p + i + 2), classify(classes + 96, p + i + 3));
+		__m256i		no = _mm256_cmpeq_epi8(_mm256_and_si256(first, last), zero);
 
-		mask |= (uint64_t) (uint32_t) ~_mm256_movemask_epi8(_mm256_cmpeq_epi8(_mm256_and_si256(first, last), zero)) << i;
+		mask |= (uint64_t) (uint32_t) ~_mm256_movemask_epi8(no) << i;
 	}
 	return mask;
 }

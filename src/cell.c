@@ -99,20 +99,26 @@ has_pair(const char *text, Size len, char first, const char seconds[2])
 	return false;
 }
 
+/* Does xml hold what divides text: comments, CDATA or instructions? */
+static bool
+has_dividing_markup(const char *text, Size len)
+{
+	/* a declaration comes first */
+	Size		declaration = len >= 5 && strncmp(text, "<?xml", 5) == 0 ? 1 : 0;
+
+	return has_pair(text + declaration, len - declaration, '<', "!?");
+}
+
 bool
 acdat_has_hiding_escape(int hides, const char *text, Size len)
 {
-	/* comments, CDATA and instructions divide text; a declaration comes first */
-	Size		declaration = len >= 5 && strncmp(text, "<?xml", 5) == 0 ? 1 : 0;
-
 	if ((hides & ACDAT_HIDE_BACKSLASH) && memchr(text, '\\', len) != NULL)
 		return true;
 	if ((hides & ACDAT_HIDE_AMPERSAND) && memchr(text, '&', len) != NULL)
 		return true;
 	if ((hides & ACDAT_HIDE_QUOTES) && has_pair(text, len, '"', "\"\""))
 		return true;
-	return (hides & ACDAT_HIDE_MARKUP) &&
-		has_pair(text + declaration, len - declaration, '<', "!?");
+	return (hides & ACDAT_HIDE_MARKUP) && has_dividing_markup(text, len);
 }
 
 static void
@@ -176,7 +182,8 @@ make_value_cell(AcdatDecoder *decoder, AcdatColumn *column, Datum datum, AcdatCe
 		ereport(ERROR,
 				(errcode(ERRCODE_PROGRAM_LIMIT_EXCEEDED),
 				 errmsg("value is too large")));
-	redact_cell(decoder, column, cell);
+	if (column->scan != ACDAT_SCAN_NONE)
+		redact_cell(decoder, column, cell);
 	if (!cell->masked && !cell->plain)	/* masks are in the output's encoding already */
 		cell->data = acdat_encode(decoder, cell->data, cell->len, &cell->len);
 }

@@ -100,7 +100,7 @@ acdat_boundaries(const char *text, Size len)
 	Size		pos = 0;
 
 	/* in UTF-8 no character is found inside another one */
-	if (pg_database_encoding_max_length() == 1 || encoding == PG_UTF8)
+	if (encoding == PG_UTF8 || pg_database_encoding_max_length() == 1)
 		return NULL;
 
 	bits = palloc0(len / 8 + 1);

@@ -19,26 +19,30 @@
 #include "utils/uuid.h"
 
 #include "decoder.h"
+#include "digits.h"
 
 /* "00" to "99" */
-static const char two_digits[] =
+const char	acdat_two_digits[] =
 "00010203040506070809101112131415161718192021222324252627282930313233343536373839"
 "4041424344454647484950515253545556575859606162636465666768697071727374757677787980"
 "81828384858687888990919293949596979899";
 
-static const char hex_digits[] = "0123456789abcdef";
+/* "00" to "ff" */
+static const char hex_pairs[] =
+"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f"
+"202122232425262728292a2b2c2d2e2f303132333435363738393a3b3c3d3e3f"
+"404142434445464748494a4b4c4d4e4f505152535455565758595a5b5c5d5e5f"
+"606162636465666768696a6b6c6d6e6f707172737475767778797a7b7c7d7e7f"
+"808182838485868788898a8b8c8d8e8f909192939495969798999a9b9c9d9e9f"
+"a0a1a2a3a4a5a6a7a8a9aaabacadaeafb0b1b2b3b4b5b6b7b8b9babbbcbdbebf"
+"c0c1c2c3c4c5c6c7c8c9cacbcccdcecfd0d1d2d3d4d5d6d7d8d9dadbdcdddedf"
+"e0e1e2e3e4e5e6e7e8e9eaebecedeeeff0f1f2f3f4f5f6f7f8f9fafbfcfdfeff";
 
 static inline char *
-put_two(char *pos, int number)
+put_hex(char *pos, unsigned char byte)
 {
-	memcpy(pos, two_digits + 2 * number, 2);
+	memcpy(pos, hex_pairs + 2 * byte, 2);
 	return pos + 2;
-}
-
-static inline char *
-put_four(char *pos, int number)
-{
-	return put_two(put_two(pos, number / 100), number % 100);
 }
 
 static void
@@ -69,47 +73,45 @@ text_of_uuid(Datum datum, AcdatCell *cell)
 	{
 		if (i == 4 || i == 6 || i == 8 || i == 10)
 			*pos++ = '-';
-		*pos++ = hex_digits[uuid->data[i] >> 4];
-		*pos++ = hex_digits[uuid->data[i] & 15];
+		pos = put_hex(pos, uuid->data[i]);
 	}
 	cell->len = pos - cell->small;
 }
 
 /*
  * Write a day of the proleptic Gregorian calendar, counted from 2000-01-01;
- * NULL outside the years 1 to 9999.  The conversion is the one known as
- * civil_from_days, which counts years from March (H. Hinnant, "chrono-
- * Compatible Low-Level Date Algorithms", 2013).
+ * NULL outside the years 1 to 9999.  Years are counted from March, so that the
+ * leap day is a year's last, and divisions are products and shifts (C. Neri,
+ * L. Schneider, "Euclidean affine functions and their application to calendar
+ * algorithms", 2022).
  */
 static char *
 put_date(char *pos, int32 days)
 {
-	const int32 days_of_era = 146097;	/* 400 years */
+	const uint32 days_of_400_years = 146097;
 	int64		day = (int64) days + 730425;	/* since 0000-03-01 */
-	int			era;
-	int			day_of_era;
-	int			year_of_era;
-	int			day_of_year;
-	int			month_from_march;
-	int			year;
-	int			month;
+	uint32		quarters;		/* of days */
+	uint32		century;
+	uint64		scaled;
+	uint32		day_of_year;
+	uint32		month_and_day;
+	bool		next_year;
 
 	if (day < 306 || day > 3652364)	/* 0001-01-01 to 9999-12-31 */
 		return NULL;
-	era = (int) (day / days_of_era);
-	day_of_era = (int) (day % days_of_era);
-	year_of_era = (day_of_era - day_of_era / 1460 + day_of_era / 36524 -
-				   day_of_era / 146096) / 365;
-	day_of_year = day_of_era - (365 * year_of_era + year_of_era / 4 - year_of_era / 100);
-	month_from_march = (5 * day_of_year + 2) / 153;
-	month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
-	year = year_of_era + era * 400 + (month <= 2);
+	quarters = 4 * (uint32) day + 3;
+	century = quarters / days_of_400_years;
+	quarters = quarters % days_of_400_years | 3;
+	scaled = UINT64CONST(2939745) * quarters;	/* 2^32 / (4 * 365.25) */
+	day_of_year = (uint32) scaled / 2939745 / 4;
+	month_and_day = 2141 * day_of_year + 197913;
+	next_year = day_of_year >= 306;
 
-	pos = put_four(pos, year);
+	pos = acdat_put_four(pos, (int) (100 * century + (uint32) (scaled >> 32) + next_year));
 	*pos++ = '-';
-	pos = put_two(pos, month);
+	pos = acdat_put_two(pos, (int) (month_and_day >> 16) - (next_year ? 12 : 0));
 	*pos++ = '-';
-	return put_two(pos, day_of_year - (153 * month_from_march + 2) / 5 + 1);
+	return acdat_put_two(pos, (int) ((month_and_day & 0xFFFF) / 2141) + 1);
 }
 
 /* Microseconds of a day as 03:04:05.678, without trailing zeros. */
@@ -119,17 +121,17 @@ put_time(char *pos, int64 time)
 	int			seconds = (int) (time / USECS_PER_SEC);
 	int			fraction = (int) (time % USECS_PER_SEC);
 
-	pos = put_two(pos, seconds / SECS_PER_HOUR);
+	pos = acdat_put_two(pos, seconds / SECS_PER_HOUR);
 	*pos++ = ':';
-	pos = put_two(pos, seconds / SECS_PER_MINUTE % MINS_PER_HOUR);
+	pos = acdat_put_two(pos, seconds / SECS_PER_MINUTE % MINS_PER_HOUR);
 	*pos++ = ':';
-	pos = put_two(pos, seconds % SECS_PER_MINUTE);
+	pos = acdat_put_two(pos, seconds % SECS_PER_MINUTE);
 	if (fraction == 0)
 		return pos;
 	*pos++ = '.';
-	pos = put_two(pos, fraction / 10000);
-	pos = put_two(pos, fraction / 100 % 100);
-	pos = put_two(pos, fraction % 100);
+	pos = acdat_put_two(pos, fraction / 10000);
+	pos = acdat_put_two(pos, fraction / 100 % 100);
+	pos = acdat_put_two(pos, fraction % 100);
 	while (pos[-1] == '0')
 		pos--;
 	return pos;
@@ -206,10 +208,7 @@ text_of_bytea(Datum datum, AcdatCell *cell)
 	text[0] = '\\';
 	text[1] = 'x';
 	for (Size i = 0; i < len; i++)
-	{
-		*pos++ = hex_digits[source[i] >> 4];
-		*pos++ = hex_digits[source[i] & 15];
-	}
+		pos = put_hex(pos, source[i]);
 	cell->data = text;
 	cell->len = 2 + 2 * len;
 }

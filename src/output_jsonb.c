@@ -2,9 +2,10 @@
  * output_jsonb.c
  *		jsonb as text, byte for byte as jsonb_out gives it.
  *
- * The server's iterator walks the value.  Its strings are escaped straight
- * into the result, a vector at a time, where jsonb_out copies each one and
- * then appends it byte by byte: that is most of what it costs.
+ * Strings are escaped straight into the result, a vector at a time, where
+ * jsonb_out copies each one and then appends it byte by byte, and the value is
+ * read where it lies, not through an iterator that allocates for each level.
+ * The form is the one on disk and so will stay.
  */
 #include "postgres.h"
 
@@ -18,6 +19,9 @@
 
 /* Strings over this are measured before room is made for them. */
 #define LOOSE_STRING	(1024 * 1024)
+
+/* Small values are written without ever growing the memory they begin with. */
+#define ROOM_FOR_LITTLE	(8 * ACDAT_JSON_SLACK)
 
 typedef struct JsonText
 {
@@ -70,78 +74,125 @@ put_numeric(JsonText *text, Numeric number)
 		pfree(unconstify(char *, cell.data));
 }
 
-static void
-put_scalar(JsonText *text, const JsonbValue *value)
+/* An array or object that is being written. */
+typedef struct JsonLevel
 {
-	switch (value->type)
+	JsonbContainer *container;
+	const char *base;			/* what offsets count from */
+	uint32		n;				/* elements or pairs */
+	uint32		next;			/* of which so many are written */
+	uint32		key_offset;		/* of the next key */
+	uint32		value_offset;	/* of the next value */
+	bool		object;
+	bool		scalar;			/* an array only for form's sake */
+} JsonLevel;
+
+/* Levels from the root to where writing is, at first in "some". */
+typedef struct JsonPath
+{
+	JsonLevel  *levels;
+	int			depth;
+	int			room;
+	JsonLevel	some[8];
+} JsonPath;
+
+static void
+enter(JsonPath *path, JsonText *text, JsonbContainer *container)
+{
+	JsonLevel  *level;
+
+	if (path->depth == path->room)
 	{
-		case jbvNull:
-			put_bytes(text, "null", 4);
-			break;
-		case jbvBool:
-			if (value->val.boolean)
-				put_bytes(text, "true", 4);
-			else
-				put_bytes(text, "false", 5);
-			break;
-		case jbvNumeric:
-			put_numeric(text, value->val.numeric);
-			break;
-		case jbvString:
-			put_string(text, value->val.string.val, value->val.string.len);
-			break;
-		default:
-			elog(ERROR, "unknown jsonb scalar type");
+		Size		size = sizeof(JsonLevel) * path->room;
+		JsonLevel  *more = palloc_extended(size * 2, MCXT_ALLOC_HUGE);
+
+		memcpy(more, path->levels, size);
+		if (path->levels != path->some)
+			pfree(path->levels);
+		path->levels = more;
+		path->room *= 2;
 	}
+	level = &path->levels[path->depth++];
+	level->container = container;
+	level->n = JsonContainerSize(container);
+	level->next = 0;
+	level->object = JsonContainerIsObject(container);
+	level->scalar = JsonContainerIsScalar(container);
+	level->base = (const char *) &container->children[level->object ? 2 * level->n : level->n];
+	level->key_offset = 0;
+	level->value_offset = level->object ? getJsonbOffset(container, level->n) : 0;
+	if (!level->scalar)
+		put_bytes(text, level->object ? "{" : "[", 1);
 }
 
-/* Write all tokens of a value, with a comma before what is not the first. */
+/*
+ * Write the next element or pair of a level.  Entries have an offset of their
+ * end or a length each, so that one leads to the next.
+ */
 static void
-put_tokens(JsonText *text, JsonbContainer *root)
+put_next(JsonPath *path, JsonText *text)
 {
-	JsonbIterator *iterator = JsonbIteratorInit(root);
-	JsonbIteratorToken token;
-	JsonbValue	value;
-	bool		first = true;	/* of its container, or behind its key */
-	bool		scalar = false; /* the root is one, in an array for itself */
+	JsonLevel  *level = &path->levels[path->depth - 1];
+	const JEntry *entries = level->container->children;
+	const char *value;
+	JEntry		entry;
+	uint32		start;
 
-	while ((token = JsonbIteratorNext(&iterator, &value, false)) != WJB_DONE)
+	if (level->next > 0)
+		put_bytes(text, ", ", 2);
+	if (level->object)
 	{
-		if (!first && token != WJB_END_ARRAY && token != WJB_END_OBJECT && token != WJB_VALUE)
-			put_bytes(text, ", ", 2);
-		first = false;
-		switch (token)
-		{
-			case WJB_BEGIN_ARRAY:
-				scalar = value.val.array.rawScalar;
-				if (!scalar)
-					put_bytes(text, "[", 1);
-				first = true;
-				break;
-			case WJB_BEGIN_OBJECT:
-				put_bytes(text, "{", 1);
-				first = true;
-				break;
-			case WJB_KEY:
-				put_string(text, value.val.string.val, value.val.string.len);
-				put_bytes(text, ": ", 2);
-				first = true;
-				break;
-			case WJB_VALUE:
-			case WJB_ELEM:
-				put_scalar(text, &value);
-				break;
-			case WJB_END_ARRAY:
-				if (!scalar)
-					put_bytes(text, "]", 1);
-				break;
-			case WJB_END_OBJECT:
-				put_bytes(text, "}", 1);
-				break;
-			default:
-				elog(ERROR, "unknown jsonb iterator token type");
-		}
+		start = level->key_offset;
+		JBE_ADVANCE_OFFSET(level->key_offset, entries[level->next]);
+		put_string(text, level->base + start, level->key_offset - start);
+		put_bytes(text, ": ", 2);
+		entries += level->n;
 	}
+	entry = entries[level->next++];
+	start = level->value_offset;
+	JBE_ADVANCE_OFFSET(level->value_offset, entry);
+	value = level->base + INTALIGN(start);	/* but for strings */
+	if (JBE_ISSTRING(entry))
+		put_string(text, level->base + start, level->value_offset - start);
+	else if (JBE_ISNUMERIC(entry))
+		put_numeric(text, (Numeric) unconstify(char *, value));
+	else if (JBE_ISBOOL_TRUE(entry))
+		put_bytes(text, "true", 4);
+	else if (JBE_ISBOOL_FALSE(entry))
+		put_bytes(text, "false", 5);
+	else if (JBE_ISNULL(entry))
+		put_bytes(text, "null", 4);
+	else if (JBE_ISCONTAINER(entry))
+		enter(path, text, (JsonbContainer *) unconstify(char *, value));
+	else
+		elog(ERROR, "unknown jsonb entry type");
+}
+
+/* Write a value, going down and up through its levels without recursion. */
+static void
+put_container(JsonText *text, JsonbContainer *root)
+{
+	JsonPath	path;
+
+	path.levels = path.some;
+	path.depth = 0;
+	path.room = lengthof(path.some);
+	enter(&path, text, root);
+	while (path.depth > 0)
+	{
+		JsonLevel  *level = &path.levels[path.depth - 1];
+
+		if (level->next < level->n)
+		{
+			put_next(&path, text);
+			continue;
+		}
+		if (!level->scalar)
+			put_bytes(text, level->object ? "}" : "]", 1);
+		path.depth--;
+	}
+	if (path.levels != path.some)
+		pfree(path.levels);
 }
 
 void
@@ -150,10 +201,10 @@ acdat_text_of_jsonb(Datum datum, AcdatCell *cell)
 	Jsonb	   *jsonb = DatumGetJsonbP(datum);
 	JsonText	text;
 
-	text.room = 2 * (Size) VARSIZE(jsonb) + 64;
+	text.room = 2 * (Size) VARSIZE(jsonb) + ROOM_FOR_LITTLE;
 	text.data = palloc_extended(text.room, MCXT_ALLOC_HUGE);
 	text.len = 0;
-	put_tokens(&text, &jsonb->root);
+	put_container(&text, &jsonb->root);
 	cell->data = text.data;
 	cell->len = text.len;
 }

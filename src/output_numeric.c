@@ -9,7 +9,10 @@
  */
 #include "postgres.h"
 
+#include "utils/builtins.h"
+
 #include "decoder.h"
+#include "digits.h"
 
 #define HEADER_SIGN_MASK	0xC000
 #define HEADER_NEGATIVE		0x4000
@@ -84,34 +87,17 @@ digit_at(const StoredNumeric *number, int i)
 	return read_uint16(number->digits + (Size) i * sizeof(int16));
 }
 
-static inline char *
-put_digit(char *pos, int digit)
-{
-	pos[0] = (char) ('0' + digit / 1000);
-	pos[1] = (char) ('0' + digit / 100 % 10);
-	pos[2] = (char) ('0' + digit / 10 % 10);
-	pos[3] = (char) ('0' + digit % 10);
-	return pos + DIGIT_DECIMALS;
-}
-
 /* What stands before the decimal point: no leading zeros, but at least one digit. */
 static char *
 put_integer_part(char *pos, const StoredNumeric *number)
 {
-	char	   *start = pos;
-	char	   *first;
+	int			i = 0;
 
-	for (int i = 0; i <= number->weight; i++)
-		pos = put_digit(pos, digit_at(number, i));
-	for (first = start; first < pos - 1 && *first == '0'; first++)
-		;
-	if (first > start)
-	{
-		memmove(start, first, pos - first);
-		pos -= first - start;
-	}
-	if (pos == start)
-		*pos++ = '0';
+	while (i < number->weight && digit_at(number, i) == 0)
+		i++;
+	pos += pg_ultoa_n(i <= number->weight ? digit_at(number, i) : 0, pos);
+	while (++i <= number->weight)
+		pos = acdat_put_four(pos, digit_at(number, i));
 	return pos;
 }
 
@@ -125,7 +111,7 @@ put_fraction(char *pos, const StoredNumeric *number)
 	*pos++ = '.';
 	end = pos + number->dscale;
 	for (int i = number->weight + 1; pos < end; i++)
-		pos = put_digit(pos, digit_at(number, i));
+		pos = acdat_put_four(pos, digit_at(number, i));
 	return end;
 }
 

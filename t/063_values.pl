@@ -70,7 +70,9 @@ SELECT (row_number() OVER ())::int, e.* FROM unnest(
 	ARRAY['', '\x00', '\xff', '\x000102030405060708090a0b0c0d0e0f', '\xdeadbeef']::bytea[],
 	ARRAY['{}', '[]', 'null', 'true', 'false', '"x"', '""', '1', '-0.00', '1e300', '1e-300', '123456789012345678901234567890.5', '[[], {}, [{}], [[]]]', '{"a": {"b": [1, 2, {"c": null}], "d": {}}, "e": []}',
 		'{"\"\\": "\n\t\u0001\u001f\u007f\u20ac"}', to_jsonb(repeat('"x', 3000))::text, jsonb_build_object(repeat('k', 300), repeat('v', 300))::text,
-		repeat('[', 500) || repeat(']', 500), repeat('{"a": ', 300) || '1' || repeat('}', 300), (SELECT jsonb_agg(i)::text FROM generate_series(1, 1000) i)]::jsonb[]) e;
+		repeat('[', 500) || repeat(']', 500), repeat('{"a": ', 300) || '1' || repeat('}', 300), (SELECT jsonb_agg(i)::text FROM generate_series(1, 1000) i),
+		(SELECT jsonb_object_agg(repeat('k', i % 9) || i, (ARRAY[to_jsonb(i * 1.5), to_jsonb(repeat('v', i % 7)), 'null', 'true', jsonb_build_array(i, 'x')])[1 + i % 5])::text FROM generate_series(1, 200) i),
+		(SELECT jsonb_agg((ARRAY[to_jsonb(repeat('v', i % 7)), to_jsonb(i * 1000000007.25), '{"a": [1]}'])[1 + i % 3])::text FROM generate_series(1, 200) i)]::jsonb[]) e;
 INSERT INTO vals (id, by) SELECT 100 + i, decode(repeat('0123456789abcdef', i * 3), 'hex') FROM generate_series(1, 40) i;
 SQL
 
