@@ -9,6 +9,7 @@ PEERS = ("match", "decode", "sql")
 JUDGED = {"match": ("speed", "time", "size", "memory", "instructions"), "decode": ("wall", "instructions"),
           "sql": ("row", "instructions")}
 FLOORS = ("sql_scan", "sql_noop", "sql_read")
+NO_PEERS = FLOORS + ("core_automaton",)     # which is a part of ours
 
 
 def together(*some_rows):
@@ -40,7 +41,7 @@ def peers_of(results, row):
     """Rows of others at the same work."""
     return [other for other in results.same_work(row)
             if not ours(other) and results.kind(other.engine) == results.kind(row.engine)
-            and other.engine not in FLOORS]
+            and other.engine not in NO_PEERS]
 
 
 def best_peer(results, row):

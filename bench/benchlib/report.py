@@ -153,11 +153,13 @@ def against_peers(page, results):
         best = compare.advantage(row, peer)
         textbook = results.get(row.dataset, "textbook", row.workload, row.metric)
         plain = compare.advantage(row, textbook) if textbook else None
+        automaton = results.get(row.dataset, "core_automaton", row.workload, row.metric)
+        alone = compare.advantage(row, automaton) if automaton else None
         group = "build" if row.workload == "build" else "scan"
         factors.setdefault((group, "the best peer"), []).append(best)
         factors.setdefault((group, "the textbook automaton"), []).append(plain)
         body.append([row.dataset, row.workload, f"{shown(row)} {row.unit}", results.label(peer.engine),
-                     f"{shown(peer)} {peer.unit}", times(best), times(plain)])
+                     f"{shown(peer)} {peer.unit}", times(best), times(plain), times(alone)])
     if not body:
         return
     page.heading("Matching against the best peer")
@@ -166,7 +168,8 @@ def against_peers(page, results):
     page.table(["geometric mean of ours /", "cells", "times"],
                [[f"{other}, {'time to build' if group == 'build' else 'speed'}", str(len(values)),
                  times(compare.geometric_mean(values))] for (group, other), values in sorted(factors.items(), reverse=True)])
-    page.table(["workload", "operation", "ours", "best peer", "its value", "ours / best peer", "ours / textbook"], body)
+    page.table(["workload", "operation", "ours", "best peer", "its value", "ours / best peer", "ours / textbook",
+                "ours / its automaton alone"], body)
 
 
 def chart(page, results, workload, operation, metric, unit):

@@ -12,6 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#ifdef AUTOMATON_ALONE			/* by core_automaton.c */
+#define ENGINE	ACD_ENGINE_AUTOMATON
+#else
+#define ENGINE	ACD_ENGINE_AUTO
+#endif
+
 typedef struct matcher
 {
 	acd_artifact artifact;
@@ -36,6 +42,7 @@ build(const span *terms, size_t nterms)
 	acd_builder *builder = acd_builder_create(&acd_libc_allocator);
 	acd_status	status = ACD_OK;
 
+	acd_builder_full_automaton(builder, ENGINE == ACD_ENGINE_AUTOMATON);
 	for (size_t i = 0; i < nterms && status == ACD_OK; i++)
 	{
 		acd_term	term = {
@@ -71,7 +78,7 @@ bytes(void *engine)
 static acd_scan
 scan_of(matcher *m, acd_kind kind)
 {
-	return (acd_scan) {.machines = m->machines, .nmachines = 1, .kind = kind};
+	return (acd_scan) {.machines = m->machines, .nmachines = 1, .kind = kind, .engine = ENGINE};
 }
 
 static bool
