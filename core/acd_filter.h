@@ -54,6 +54,21 @@ acd_lowest_bit(uint64_t word)
 #endif
 }
 
+/* How many bits are set in a word? */
+static inline uint32_t
+acd_count_bits(uint64_t word)
+{
+#if defined(__GNUC__)
+	return (uint32_t) __builtin_popcountll(word);
+#else
+	uint32_t	n = 0;
+
+	for (; word != 0; word &= word - 1)
+		n++;
+	return n;
+#endif
+}
+
 /* Position of the highest bit set in a word that is not 0. */
 static inline uint32_t
 acd_highest_bit(uint32_t word)

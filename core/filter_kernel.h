@@ -16,6 +16,8 @@
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
 
+#define SMALL_STEP		4			/* with as many windows as that has, short texts are worth asking the classes, too */
+
 /* Look at each start, in a filter of long keys or not. */
 TARGET static ACD_ALWAYS_INLINE size_t
 NAME(starts_of) (const acd_tier *tier, const unsigned char *text, size_t len,
@@ -118,6 +120,8 @@ NAME(sparse_windows) (const acd_tier *tier, const unsigned char *text, size_t le
 			mask &= mask >> run;
 		mask &= mask >> (window - run);
 		mask &= steps;
+		if (at == from && acd_count_bits(mask) * 2 > nwindows)
+			break;				/* more of that is likely */
 		while (mask != 0)
 		{
 			uint32_t	j = acd_lowest_bit(mask);
@@ -195,7 +199,7 @@ NAME(windows) (const acd_tier *tier, const unsigned char *text, size_t len,
 	size_t		full = len >= 8 ? len - 7 : 0;	/* from there on, fewer than 8 bytes */
 
 	hits->n = 0;
-	if (to - from >= 512)
+	if (to - from >= (tier->step <= SMALL_STEP ? 128 : 512))
 		at = NAME(sparse_windows) (tier, text, len, from, to, hits);
 	full = full < to ? full : to;
 	if (at < full && hits->n <= hits->limit)
