@@ -16,7 +16,7 @@
  * Copyright (c) 2026, the acdat_decoder authors; PostgreSQL licence
  */
 
-#define SMALL_STEP		4			/* with as many windows as that has, short texts are worth asking the classes, too */
+#define SMALL_STEP		4			/* up to that, short texts are worth asking the classes, too */
 
 /* Look at each start, in a filter of long keys or not. */
 TARGET static ACD_ALWAYS_INLINE size_t
