@@ -184,7 +184,8 @@ make_value_cell(AcdatDecoder *decoder, AcdatColumn *column, Datum datum, AcdatCe
 				 errmsg("value is too large")));
 	if (column->scan != ACDAT_SCAN_NONE)
 		redact_cell(decoder, column, cell);
-	if (!cell->masked && !cell->plain)	/* masks are in the output's encoding already */
+	/* masks are in the output's encoding already */
+	if (decoder->convert && !cell->masked && !cell->plain)
 		cell->data = acdat_encode(decoder, cell->data, cell->len, &cell->len);
 }
 

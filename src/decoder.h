@@ -331,6 +331,17 @@ extern void acdat_text_of_value(AcdatColumn *column, Datum datum, AcdatCell *cel
 extern bool acdat_text_of_numeric(Datum datum, AcdatCell *cell);
 extern void acdat_text_of_jsonb(Datum datum, AcdatCell *cell);
 
+/* A value whose header may be short, fetched and decompressed where need be, which is rare. */
+static inline struct varlena *
+acdat_packed(Datum datum)
+{
+	struct varlena *value = (struct varlena *) DatumGetPointer(datum);
+
+	if (VARATT_IS_COMPRESSED(value) || VARATT_IS_EXTERNAL(value))
+		return pg_detoast_datum_packed(value);
+	return value;
+}
+
 /*
  * cell.c: a tuple's values after everything that has to happen to them.
  * "identity" says that the tuple holds the replica identity only.  In the

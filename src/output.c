@@ -48,7 +48,7 @@ put_hex(char *pos, unsigned char byte)
 static void
 text_of_varlena(Datum datum, AcdatCell *cell)
 {
-	struct varlena *packed = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(datum));
+	struct varlena *packed = acdat_packed(datum);
 
 	cell->data = VARDATA_ANY(packed);
 	cell->len = VARSIZE_ANY_EXHDR(packed);
@@ -199,7 +199,7 @@ text_of_float8(Datum datum, AcdatCell *cell)
 static void
 text_of_bytea(Datum datum, AcdatCell *cell)
 {
-	struct varlena *bytes = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(datum));
+	struct varlena *bytes = acdat_packed(datum);
 	const unsigned char *source = (const unsigned char *) VARDATA_ANY(bytes);
 	Size		len = VARSIZE_ANY_EXHDR(bytes);
 	char	   *text = palloc(2 + 2 * len);

@@ -198,13 +198,28 @@ put_container(JsonText *text, JsonbContainer *root)
 void
 acdat_text_of_jsonb(Datum datum, AcdatCell *cell)
 {
-	Jsonb	   *jsonb = DatumGetJsonbP(datum);
+	struct varlena *packed = acdat_packed(datum);
 	JsonText	text;
+	union
+	{
+		JsonbContainer container;
+		char		bytes[VARATT_SHORT_MAX];
+	}			aligned;
+	JsonbContainer *root;
 
-	text.room = 2 * (Size) VARSIZE(jsonb) + ROOM_FOR_LITTLE;
+	/* behind a short header nothing is aligned */
+	if (VARATT_IS_SHORT(packed))
+	{
+		memcpy(aligned.bytes, VARDATA_SHORT(packed), VARSIZE_SHORT(packed) - VARHDRSZ_SHORT);
+		root = &aligned.container;
+	}
+	else
+		root = &((Jsonb *) packed)->root;
+
+	text.room = 2 * (Size) VARSIZE_ANY(packed) + ROOM_FOR_LITTLE;
 	text.data = palloc_extended(text.room, MCXT_ALLOC_HUGE);
 	text.len = 0;
-	put_container(&text, &jsonb->root);
+	put_container(&text, root);
 	cell->data = text.data;
 	cell->len = text.len;
 }

@@ -118,7 +118,7 @@ put_fraction(char *pos, const StoredNumeric *number)
 bool
 acdat_text_of_numeric(Datum datum, AcdatCell *cell)
 {
-	struct varlena *stored = pg_detoast_datum_packed((struct varlena *) DatumGetPointer(datum));
+	struct varlena *stored = acdat_packed(datum);
 	StoredNumeric number;
 	Size		room;
 	char	   *start = cell->small;
