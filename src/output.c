@@ -63,18 +63,28 @@ text_of_function(AcdatColumn *column, Datum datum, AcdatCell *cell)
 	cell->len = strlen(cell->data);
 }
 
+static inline char *
+put_hex_bytes(char *pos, const unsigned char *bytes, int n)
+{
+	for (int i = 0; i < n; i++)
+		pos = put_hex(pos, bytes[i]);
+	return pos;
+}
+
 static void
 text_of_uuid(Datum datum, AcdatCell *cell)
 {
-	const pg_uuid_t *uuid = DatumGetUUIDP(datum);
-	char	   *pos = cell->small;
+	const unsigned char *bytes = DatumGetUUIDP(datum)->data;
+	char	   *pos = put_hex_bytes(cell->small, bytes, 4);
 
-	for (int i = 0; i < UUID_LEN; i++)
-	{
-		if (i == 4 || i == 6 || i == 8 || i == 10)
-			*pos++ = '-';
-		pos = put_hex(pos, uuid->data[i]);
-	}
+	*pos++ = '-';
+	pos = put_hex_bytes(pos, bytes + 4, 2);
+	*pos++ = '-';
+	pos = put_hex_bytes(pos, bytes + 6, 2);
+	*pos++ = '-';
+	pos = put_hex_bytes(pos, bytes + 8, 2);
+	*pos++ = '-';
+	pos = put_hex_bytes(pos, bytes + 10, 6);
 	cell->len = pos - cell->small;
 }
 
@@ -149,9 +159,9 @@ text_of_date(Datum datum, AcdatCell *cell)
 	return true;
 }
 
-/* A timestamp; "zone" is what follows it. */
+/* A timestamp, with or without the zone, which is UTC. */
 static bool
-text_of_timestamp(Datum datum, const char *zone, AcdatCell *cell)
+text_of_timestamp(Datum datum, bool with_zone, AcdatCell *cell)
 {
 	Timestamp	timestamp = DatumGetTimestamp(datum);
 	int64		days = timestamp / USECS_PER_DAY;
@@ -168,8 +178,12 @@ text_of_timestamp(Datum datum, const char *zone, AcdatCell *cell)
 		return false;
 	*pos++ = ' ';
 	pos = put_time(pos, time);
-	memcpy(pos, zone, strlen(zone));
-	cell->len = pos + strlen(zone) - cell->small;
+	if (with_zone)
+	{
+		memcpy(pos, "+00", 3);
+		pos += 3;
+	}
+	cell->len = pos - cell->small;
 	return true;
 }
 
@@ -262,10 +276,10 @@ acdat_text_of_value(AcdatColumn *column, Datum datum, AcdatCell *cell)
 			done = text_of_date(datum, cell);
 			break;
 		case ACDAT_OUT_TIMESTAMP:
-			done = text_of_timestamp(datum, "", cell);
+			done = text_of_timestamp(datum, false, cell);
 			break;
 		case ACDAT_OUT_TIMESTAMPTZ:
-			done = text_of_timestamp(datum, "+00", cell);
+			done = text_of_timestamp(datum, true, cell);
 			break;
 		case ACDAT_OUT_BYTEA:
 			text_of_bytea(datum, cell);
